@@ -49,8 +49,8 @@ const unavailable = (): ReturnType<typeof apiServer> => ({
   close: () => undefined,
 });
 
-describe('an order', () => {
-  test('is recorded under the name that Kubernetes knows, whatever the caller says (authorization/actor)', async () => {
+describe('an order of a person', () => {
+  test("is recorded under the caller's Kubernetes user, whatever --as says (authorization/actor)", async () => {
     const kube = apiServer(rolesOf('stowage-orders'));
 
     expect(await actorOf(kube, rights.order)).toBe('ann');
@@ -61,7 +61,7 @@ describe('an order', () => {
     ['stowage-orders', ['pause', 'resume', 'order', 'rollback']],
     ['stowage-forced-orders', ['force']],
     ['no-such-role', []],
-  ])('with the ClusterRole %s may be %j and no other (authorization/rights)', async (role, may) => {
+  ])('with the ClusterRole %s allows %j and nothing else (authorization/rights)', async (role, may) => {
     const kube = apiServer(rolesOf(role));
     const allowed = await Promise.all(
       Object.entries(rights).map(async ([name, right]: [string, Right]) => {
@@ -79,13 +79,13 @@ describe('an order', () => {
     expect(allowed.flat()).toEqual(may);
   });
 
-  test.each(['', '  '])('on behalf of nobody (%j) is refused before anybody is asked', async (nobody) => {
+  test.each(['', '  '])('on behalf of nobody (--as %j) is refused before the API server is asked', async (nobody) => {
     const refused = '--as is empty: give the name of whom the order is for, or leave it out';
     await expect(authorise(target, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
     await expect(actorOf(unavailable(), rights.order, nobody)).rejects.toThrow(new UsageError(refused));
   });
 
-  test('without the right is refused, and says which one is missing (authorization/orders)', async () => {
+  test('without the right is refused, naming the missing right (authorization/orders)', async () => {
     await expect(authorise(target, rights.force, undefined, () => apiServer([]))).rejects.toThrow(
       'ann may not create approvals/force of group stowage.dev: nothing was ordered',
     );
@@ -111,27 +111,27 @@ describe('an order', () => {
     ['own', 'ann'],
     [undefined, 'ann (not authenticated)'],
   ])(
-    'where Temporal holds the UID %s for the name is one of %s (authorization/whose-api-server)',
+    "where Temporal has the UID %s for the cluster's name is recorded as from %s (authorization/whose-api-server)",
     async (uid, actor) => {
       const given = { settings: {}, ...registered(uid) };
       expect(await authorise(given, rights.order, undefined, () => apiServer(rolesOf('stowage-orders')))).toBe(actor);
     },
   );
 
-  test('is not vouched for by the API server of another cluster (authorization/whose-api-server)', async () => {
+  test('is refused where the API server is of another cluster (authorization/whose-api-server)', async () => {
     const other = { ...apiServer(rolesOf('stowage-orders')), get: kubeSystem('other') };
     await expect(authorise(target, rights.order, undefined, () => other)).rejects.toThrow(
       /^CLUSTER_NAME c belongs to another cluster .* UID own, that of this cluster other$/,
     );
   });
 
-  test('is not given where the API server refuses to say who asks', async () => {
+  test('is refused where the API server refuses to name the caller', async () => {
     const refusing = { ...unavailable(), create: () => Promise.reject(new DomainError('Denied', 'no')) };
     await expect(authorise(target, rights.pause, undefined, () => refusing)).rejects.toThrow('no');
   });
 });
 
-test('an order by nobody is refused when the command is read, before anybody is asked', () => {
+test('orders with an empty --as are refused when the command line is parsed', () => {
   const commands = [orderCommand('approve'), pauseCommand(), resumeCommand(), reconsiderCommand()];
   for (const command of commands) {
     const given = ['--as', ' ', '--because', 'x', '--node', 'n'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isBundled } from './bundles.js';
 
-test('sources have no bundle beside them: what tests run is what is written', () => {
+test('no bundle lies beside the sources, so tests run the sources', () => {
   expect([isBundled('offline'), isBundled('online')]).toEqual([false, false]);
 });

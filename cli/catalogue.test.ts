@@ -99,7 +99,7 @@ afterEach(() => {
 const ask = (): Promise<string> => catalogue(['--aws-region', region, '--aws-endpoint-url', endpoint]);
 
 describe('stowage catalogue', () => {
-  test('has each type with the labels of AWS, what is kept back, and each zone of the region with its prices', async () => {
+  test("has each type with AWS's labels, reserved resources, and each zone of the region with prices", async () => {
     const [m5, r7g] = parseCatalogue(await ask());
     const valuesOf = (key: string) => m5!.requirements.find((each) => each.key === key)?.values;
     expect(valuesOf(awsLabels.instanceCategory)).toEqual(['m']);
@@ -130,7 +130,7 @@ describe('stowage catalogue', () => {
     expect(said).toBe('');
   });
 
-  test('is read by stowage plan, for NodePools that require labels of AWS', async () => {
+  test("its output is read by stowage plan for NodePools that require AWS's labels", async () => {
     const requirements = [
       { key: awsLabels.instanceCategory, operator: 'In', values: ['r'] },
       { key: awsLabels.instanceTenancy, operator: 'In', values: ['default'] },
@@ -152,7 +152,7 @@ describe('stowage catalogue', () => {
     expect(said).not.toContain('stowage catalogue');
   });
 
-  test('prices that are refused are those built in, and zones without ids stay: all is told', async () => {
+  test('uses built-in prices and zones without ids where calls are denied, and says so', async () => {
     answers = { ...account, DescribeSubnets: undefined, DescribeSpotPriceHistory: undefined } as never;
     const [m5] = parseCatalogue(await ask());
     expect(m5!.offerings.map(({ machinePrice }) => machinePrice! > 0)).toEqual([true, true]);
@@ -160,7 +160,7 @@ describe('stowage catalogue', () => {
   });
 });
 
-describe('stowage catalogue says what is missing, without a stack', () => {
+describe('stowage catalogue reports invalid settings without a stack trace', () => {
   const failed = async (...args: string[]) =>
     failureOf(
       await catalogue(args).then(
@@ -169,19 +169,19 @@ describe('stowage catalogue says what is missing, without a stack', () => {
       ),
     );
 
-  test('a region: status 2', async () => {
+  test('no region: status 2', async () => {
     const { status, said: message } = await failed();
     expect(status).toBe(2);
     expect(message).toMatch(/^stowage: AWS_REGION \(--aws-region\) is missing.*\n$/);
   });
 
-  test('a region that is none: status 2', async () => {
+  test('an unknown region: status 2', async () => {
     const { status, said: message } = await failed('--aws-region', 'no where');
     expect(status).toBe(2);
     expect(message).toContain('AWS_REGION (--aws-region) "no where": is no region (such as us-west-2)');
   });
 
-  test('credentials: status 1', async () => {
+  test('no credentials: status 1', async () => {
     for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
     const { status, said: message } = await failed('--aws-region', region, '--aws-endpoint-url', endpoint);
     expect(status).toBe(1);
@@ -191,7 +191,7 @@ describe('stowage catalogue says what is missing, without a stack', () => {
     expect(said).toBe('');
   });
 
-  test('settings of a cluster that do not work are none of its', async () => {
+  test('invalid settings of a cluster do not matter', async () => {
     vi.stubEnv('METRICS_PORT', 'none');
     vi.stubEnv('CLOUD_PROVIDER', 'kwok');
     expect(parseCatalogue(await ask())).toHaveLength(2);

@@ -13,7 +13,7 @@ const found = (kind: Found['kind'], phase: string, asks = false): Found => ({
 });
 const dormant = found('expire', 'not due');
 
-describe('the workflow that an order about a node is for', () => {
+describe('the workflow that an order about a node goes to', () => {
   const cases: [NodeOrder, Found[], string][] = [
     ['abort', [dormant, found('consolidate', 'launching')], 'prod/consolidate/1'],
     ['abort', [dormant, found('repair', 'tolerating')], 'prod/repair/1'],
@@ -29,7 +29,7 @@ describe('the workflow that an order about a node is for', () => {
     ['retry', [dormant, found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
     ['expedite', [dormant, found('consolidate', 'validating')], 'prod/consolidate/1'],
   ];
-  test.each(cases)('%s of %j', (order, all, expected) => {
+  test.each(cases)('for %s with %j running', (order, all, expected) => {
     expect(chooseWorkflow('node-1', order, all)).toBe(expected);
   });
 
@@ -65,12 +65,12 @@ describe('the workflow that an order about a node is for', () => {
       'several workflows are about "node-1"; name one of them:\n  prod/consolidate/1 (launching)\n  prod/consolidate/2 (validating)',
     ],
   ];
-  test.each(refused)('%s: refused, with what is under way', (_name, order, all, message) => {
+  test.each(refused)('%s: the order is refused, listing the running workflows', (_name, order, all, message) => {
     expect(() => chooseWorkflow('node-1', order, all)).toThrow(message);
   });
 });
 
-describe('an order that breaks protection', () => {
+describe("an order that breaks the pods' protection", () => {
   const breaks = new RefusedError(refusals.breaksProtection, 'it deletes the pods shop/db-0');
   const send =
     (sent: boolean[], error: Error = breaks) =>
@@ -79,7 +79,7 @@ describe('an order that breaks protection', () => {
       return force ? Promise.resolve('done') : Promise.reject(error);
     };
 
-  test('is sent again when somebody types the name', async () => {
+  test("is sent again with force when the person types the node's name", async () => {
     const sent: boolean[] = [];
     const asked: string[] = [];
     const ask = async (question: string): Promise<string> => Promise.resolve((asked.push(question), 'node-1'));
@@ -88,7 +88,7 @@ describe('an order that breaks protection', () => {
     expect(asked).toEqual(['it deletes the pods shop/db-0\nType "node-1" to do it all the same: ']);
   });
 
-  test('is not when something else is typed, where nobody sits, or when it was refused for another reason', async () => {
+  test('is not sent again when something else is typed, without a terminal, or when it was refused for another reason', async () => {
     const sent: boolean[] = [];
     await expect(orForced('node-1', send(sent), async () => Promise.resolve('yes'))).rejects.toThrow(
       'nothing was done',

@@ -24,20 +24,20 @@ function helpOf(command: Command): string {
   return text;
 }
 
-test('every command is described, and nothing else', () => {
+test('the table of commands has every command that exists, and no other', () => {
   expect([...commands.keys()].sort()).toEqual([...names].sort());
 });
 
-describe.each(names)('the help of %s', (name) => {
+describe.each(names)('the --help of %s', (name) => {
   const command = (): Command => commands.get(name)![0]!;
 
-  test('shows all of its own options', () => {
+  test('lists all options of the command', () => {
     const own = command().options.filter((option) => !isSetting(option));
     const head = helpOf(command()).split('\nSettings')[0]!;
     for (const { long } of own) expect(head).toContain(long);
   });
 
-  test('shows settings under a heading, or refers to them', () => {
+  test('lists settings under a heading, or refers to them', () => {
     const [own = '', settings = ''] = helpOf(command()).split('\nSettings');
     const taken = command().options.flatMap((option) => (isSetting(option) ? (option.long ?? []) : []));
     for (const flag of taken) expect(own.split(/\s+/)).not.toContain(flag);
@@ -68,7 +68,7 @@ test('stowage --version shows the version of the package', async () => {
   expect(text).toBe(`${version}\n`);
 });
 
-test('a command on files takes each option once, but for --objects', async () => {
+test('a command that reads files takes each option once, except --objects', async () => {
   const run = (...args: string[]) => stowageProgram().parseAsync(['plan', ...args], { from: 'user' });
   await expect(run('--objects', 'a', '--catalogue', 'b', '--catalogue', 'c')).rejects.toThrow(
     '--catalogue is given twice, with different values: it takes one value',
@@ -81,7 +81,7 @@ test.each([
   [['--object=a.yaml'], '--objects'],
   [['--catalog', 'b.json'], '--catalogue'],
   [['--objects', 'a.yaml', '--catalogue', 'b.json', '--outptu', 'json'], '--output'],
-])('plan %j: a misspelt option is named, with the one that was meant', async (args, meant) => {
+])('plan %j: an unknown option is reported with the one that was probably meant', async (args, meant) => {
   let said = '';
   const program = stowageProgram();
   const plan = program.commands.find((command) => command.name() === 'plan')!;

@@ -38,7 +38,7 @@ function linesOf(shell: 'bash' | 'zsh' | 'fish', script: string, name: string): 
   return after.split(end)[0]!;
 }
 
-describe('in bash', () => {
+describe('bash completion', () => {
   const complete = (...words: string[]): readonly string[] => {
     const script = `${completionScript('bash', described)}
       COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stowage; echo "\${COMPREPLY[*]}"`;
@@ -46,7 +46,7 @@ describe('in bash', () => {
     return out.split(/\s+/).filter((word) => word !== '');
   };
 
-  test('the script is taken', () => {
+  test('bash loads the script', () => {
     const input = completionScript('bash', described);
     expect(execFileSync('bash', ['-n'], { input, encoding: 'utf8' })).toBe('');
   });
@@ -62,7 +62,7 @@ describe('in bash', () => {
     [['pause', '--reason', 'Dr'], ['Drifted']],
     [['plan', '--objects', ''], []],
     [['completion', 'z'], ['zsh']],
-  ])('%j gives %j', (words, expected) => {
+  ])('%j completes to %j', (words, expected) => {
     expect(complete(...words)).toEqual(expected);
   });
 });

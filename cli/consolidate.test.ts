@@ -34,7 +34,7 @@ const options: ConsolidateOptions = {
 describe('stowage consolidate', () => {
   const printed = JSON.parse(consolidateOffline(options)) as ConsolidationJson;
 
-  test('prints commands that a judge can follow', () => {
+  test('prints commands that the checker can apply one by one', () => {
     expect(printed.engine).toBe('stowage');
     expect(printed.nodesBefore).toBe(12);
     expect(printed.commands.length).toBeGreaterThan(0);
@@ -42,7 +42,7 @@ describe('stowage consolidate', () => {
     expect(checkConsolidation({ items: made.objects }, made.catalogue, printed).violations).toEqual([]);
   });
 
-  test('takes nodes that say nothing of their state as ready and long at rest', () => {
+  test('treats nodes without conditions as Ready and consolidatable', () => {
     const bare = made.objects.map((object) =>
       object.kind === 'Node' || object.kind === 'NodeClaim'
         ? { ...object, status: { ...(object as { status?: object }).status, conditions: [] } }
@@ -67,13 +67,13 @@ describe('stowage consolidate', () => {
   const withBudgets = (budgets: object[]) => (object: KubernetesObject) =>
     object.kind === 'NodePool' ? { ...object, ...nodePool('default', { disruption: { budgets } }) } : object;
 
-  test('nodes have their price although their NodePool is not among the objects', () => {
+  test('prices nodes although their NodePool is not among the objects', () => {
     const { result } = changed((object) => (object.kind === 'NodePool' ? undefined : object));
     expect(result.priceBefore).toBe(printed.priceBefore);
     expect(result.priceAfter).toBe(printed.priceBefore);
   });
 
-  test('says that budgets keep every node, and which can have no effect', () => {
+  test('says that budgets keep every node, and which budgets can have no effect', () => {
     const closed = changed(withBudgets([{ nodes: '0' }]));
     expect(closed.result.commands).toEqual([]);
     expect(closed.result.held).toHaveLength(12);
@@ -85,7 +85,7 @@ describe('stowage consolidate', () => {
     ]);
   });
 
-  test('a DisruptionPolicy says what moves must save, and when', () => {
+  test('says how much a DisruptionPolicy requires a command to save, and when', () => {
     const policy = (spec: object) => [
       { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'p' }, spec },
     ];
@@ -100,7 +100,7 @@ describe('stowage consolidate', () => {
     ]);
   });
 
-  test('says which pods were resized in place below the template that they come again from', () => {
+  test('lists pods resized in place below the template that they are created from', () => {
     const template = (cpu: string) => ({
       metadata: {},
       spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] },
@@ -127,14 +127,14 @@ describe('stowage consolidate', () => {
     ]);
   });
 
-  test('says that there is no node, in place of a fleet of none', () => {
+  test('says that there is no node, instead of printing an empty fleet', () => {
     const file = join(folder, 'empty.json');
     writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [] }));
     const text = consolidateOffline({ ...options, objects: [file], output: 'table' }, () => undefined);
     expect(text).toBe('There is no node among the objects.\n');
   });
 
-  test('warns of a node that is called as a replacement is', () => {
+  test('warns about a node with the name of a replacement', () => {
     const n = printed.commands.findIndex(({ replacements }) => replacements.length > 0);
     const taken = printed.commands[n]!.candidates[0]!;
     const name = `replacement-${n}-0`;
@@ -144,7 +144,7 @@ describe('stowage consolidate', () => {
     expect(changed(rename).warnings).toEqual([`Node ${name} has the name that a replacement of this plan has too`]);
   });
 
-  test('shows a person the steps, and what they come to', () => {
+  test('prints the steps and their total as text', () => {
     const text = consolidateOffline({ ...options, output: 'table' });
     expect(text).toContain('NODES REMOVED');
     expect(text).toMatch(
@@ -152,7 +152,7 @@ describe('stowage consolidate', () => {
     );
   });
 
-  test('2 yellow and 3 red pods on two nodes end on one node that holds them for less', () => {
+  test('2 yellow and 3 red pods on two nodes end on one cheaper node', () => {
     const type = (name: string, cpu: number, memory: number, price: number): CatalogueEntry => ({
       name,
       architecture: 'amd64',

@@ -29,8 +29,8 @@ const samples = readdirSync('cli/convert/testdata').map((file) => file.replace('
 const effects = (notes: readonly { effect: string; field: string }[], effect: string): string[] =>
   notes.filter((note) => note.effect === effect).map(({ field }) => field);
 
-describe('old YAML becomes v1', () => {
-  test('a Provisioner with its AWSNodeTemplate, defaults that v1 has not written out', () => {
+describe('stowage convert: old YAML becomes v1', () => {
+  test('a Provisioner with its AWSNodeTemplate is converted with the old defaults written out', () => {
     const { objects } = run(sample('01-getting-started-v1alpha5'));
     expect(objects).toEqual([
       {
@@ -70,7 +70,7 @@ describe('old YAML becomes v1', () => {
     ]);
   });
 
-  test('commas were alternatives, ids a list, an empty value the key alone', () => {
+  test('comma-separated tags become alternatives, aws::ids a list of ids, an empty value a match by key', () => {
     const { objects } = run(sample('03-consolidation-enabled'));
     expect(objects[1].spec).toMatchObject({
       subnetSelectorTerms: [{ tags: { Name: 'private-a' } }, { tags: { Name: 'private-b' } }],
@@ -90,7 +90,7 @@ describe('old YAML becomes v1', () => {
     });
   });
 
-  test('an inline provider becomes a node class; what it cannot carry is told', () => {
+  test('an inline provider becomes a node class; what that cannot have is reported', () => {
     const { objects, notes } = run(sample('04-launch-template'), { role: 'nodes' });
     expect(objects.map(({ kind }) => kind)).toEqual(['NodePool', 'EC2NodeClass']);
     expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
@@ -98,7 +98,7 @@ describe('old YAML becomes v1', () => {
     expect(effects(notes, 'lost')).toEqual(['spec.provider.launchTemplate']);
   });
 
-  test('a budget with a duration and no schedule is a rate, and needs a DisruptionPolicy', () => {
+  test('a budget with a duration and no schedule becomes a rate of a DisruptionPolicy', () => {
     const { objects } = run(sample('10-rate-budget'));
     expect(objects).toMatchObject([
       {
@@ -121,7 +121,7 @@ describe('old YAML becomes v1', () => {
     expect(mixed[1].spec.rates).toEqual([{ nodes: '5%', per: '10m', reasons: ['Drifted'] }]);
   });
 
-  test('expireAfter moves, policies get their new names, consolidation off stays off', () => {
+  test('expireAfter moves into the template, policies get their new names, disabled consolidation stays disabled', () => {
     const { objects } = run(sample('08-getting-started-v1beta1'));
     expect(objects[0].spec.template.spec).toMatchObject({ expireAfter: '720h' });
     expect(objects[0].spec.disruption).toEqual({
@@ -132,7 +132,7 @@ describe('old YAML becomes v1', () => {
     expect(steady[0].spec).toMatchObject({ weight: 50, disruption: { consolidateAfter: 'Never' } });
   });
 
-  test('pools that share a node class but not their kubelet settings get a copy each', () => {
+  test('NodePools that share a node class but not their kubelet settings get a copy of it each', () => {
     const { objects } = run(sample('12-kubelet-in-pools'));
     const refs = objects
       .filter(({ kind }) => kind === 'NodePool')
@@ -146,7 +146,7 @@ describe('old YAML becomes v1', () => {
     ]);
   });
 
-  test('nothing of a full Provisioner and AWSNodeTemplate is lost without a word', () => {
+  test('every dropped field of a full Provisioner and AWSNodeTemplate is reported', () => {
     const { objects, notes } = run(sample('24-every-provisioner-field'));
     const [pool, nodeClass] = objects;
     expect(effects(notes, 'lost')).toEqual([
@@ -176,7 +176,7 @@ describe('old YAML becomes v1', () => {
     expect(Object.keys(nodeClass.spec.kubelet)).toHaveLength(12);
   });
 
-  test('the comment above an object stays, those inside are counted as lost', () => {
+  test('comments above an object are kept, those inside are reported as lost', () => {
     const { yaml, notes } = run(sample('25-gpu-pool-with-comments'));
     expect(yaml).toContain('# GPU nodes, from our wiki\napiVersion');
     const lost = notes.filter(({ effect }) => effect === 'lost').map(({ field, message }) => [field, message]);
@@ -187,7 +187,7 @@ describe('old YAML becomes v1', () => {
     ]);
   });
 
-  test('texts that YAML 1.1 takes for something else stay texts', () => {
+  test('strings that YAML 1.1 reads as other types stay strings', () => {
     const labels = { a: 'on', b: 'yes', c: '1_0', d: '012', e: 'off', f: '2020-01-01', n: '1e3' };
     const { objects } = run(
       stringify({
@@ -200,7 +200,7 @@ describe('old YAML becomes v1', () => {
     expect(objects[0]).toMatchObject({ metadata: { name: 'off' }, spec: { template: { metadata: { labels } } } });
   });
 
-  test('what a newer field says beside an older one that decides is told', () => {
+  test('a new field that an old one overrides is reported as lost', () => {
     const { objects, notes } = run(sample('26-old-beside-new'));
     expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     expect(effects(notes, 'lost')).toEqual([
@@ -214,7 +214,7 @@ describe('old YAML becomes v1', () => {
     expect(effects(notes, 'check')).toEqual(['spec.provider.amiFamily', 'spec.provider.amiSelectorTerms']);
   });
 
-  test('workloads keep their form; only names that Karpenter gave up are renamed', () => {
+  test('workloads are kept as they are, except for renamed labels and annotations', () => {
     const { yaml, objects } = run(sample('17-whole-cluster-file'));
     expect(yaml).toContain('name: shop   # kept as it stands');
     expect(yaml).toContain('karpenter.sh/do-not-disrupt: "true" # long running');
@@ -228,7 +228,7 @@ describe('old YAML becomes v1', () => {
     });
   });
 
-  test('what is v1 already stands as it stood, and converting twice changes nothing more', () => {
+  test('v1 objects are unchanged, and converting twice changes nothing more', () => {
     const text = sample('20-v1-unchanged');
     expect(run(text)).toMatchObject({ yaml: text, notes: [] });
     for (const name of samples) {
@@ -240,7 +240,7 @@ describe('old YAML becomes v1', () => {
   });
 });
 
-describe('input that is broken', () => {
+describe('stowage convert: invalid input', () => {
   const provisioner = (spec: object): string =>
     stringify({ apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', metadata: { name: 'p' }, spec });
   const refused = (text: string): string => {
@@ -274,14 +274,14 @@ describe('input that is broken', () => {
         .replace(/ {2}amiSelector:\n.*\n/, ''),
       /amiSelectorTerms/,
     ],
-  ])('%#: names file, object and field', (text, message) => {
+  ])('%#: is reported with file, object and field', (text, message) => {
     const said = refused(text);
     expect(said).toMatch(message);
     expect(said).toMatch(/\.yaml/);
   });
 });
 
-describe('what v1 requires', () => {
+describe('stowage convert: what v1 requires', () => {
   const poolOf = (spec: object, apiVersion = 'karpenter.sh/v1beta1') =>
     stringify({ apiVersion, kind: 'NodePool', metadata: { name: 'a' }, spec });
   const template = { spec: { nodeClassRef: { name: 'a' }, requirements: [] } };
@@ -303,7 +303,7 @@ describe('what v1 requires', () => {
     return '';
   };
 
-  test('consolidateAfter stands wherever disruption does, as Karpenter requires', () => {
+  test('consolidateAfter is written wherever disruption is', () => {
     for (const disruption of [
       { consolidationPolicy: 'WhenUnderutilized' },
       { expireAfter: '720h' },
@@ -317,7 +317,7 @@ describe('what v1 requires', () => {
     }
   });
 
-  test("a patch is refused: what it leaves out would overwrite its object's", () => {
+  test('a patch is refused, since it would overwrite the fields that it leaves out', () => {
     expect(refusal(classOf({ role: 'r' }))).toMatch(
       /amiFamily: .*\n.*subnetSelectorTerms: .*\n.*securityGroupSelectorTerms/,
     );
@@ -329,7 +329,7 @@ describe('what v1 requires', () => {
     );
   });
 
-  test('a version in the group of a node class, and a missing kind, are written as v1 has them, and told', () => {
+  test('an API version in nodeClassRef.group, and a missing kind, are corrected and reported', () => {
     const spec = { ...template.spec, nodeClassRef: { group: 'karpenter.k8s.aws/v1', name: 'a' } };
     const { objects, notes } = run(poolOf({ template: { spec } }, 'karpenter.sh/v1'));
     expect(objects[0].spec.template.spec.nodeClassRef).toEqual({ group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'a' }); // prettier-ignore
@@ -338,7 +338,7 @@ describe('what v1 requires', () => {
     );
   });
 
-  test('texts that YAML took for something else are quoted wherever v1 has texts; fields that it has not are told', () => {
+  test('strings that YAML 1.1 reads as other types are quoted in all string fields; unknown fields are reported', () => {
     const taints = [{ key: 'a', value: true, effect: 'NoSchedule', extra: 1 }];
     const pool = run(poolOf({ template: { spec: { ...template.spec, taints } } }));
     expect(pool.objects[0].spec.template.spec.taints).toEqual([{ key: 'a', value: 'true', effect: 'NoSchedule' }]);
@@ -361,7 +361,7 @@ describe('what v1 requires', () => {
     );
   });
 
-  test('owners are carried over; ids that decide alone, and namespaces, are told', () => {
+  test('ownerReferences are kept; dropped namespaces and selectors beside ids are reported', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }];
     const owned = run(classOf(whole, undefined, { ownerReferences, uid: 'x', namespace: 'n' }));
     expect(owned.objects[0].metadata).toEqual({ name: 'a', ownerReferences });
@@ -370,7 +370,7 @@ describe('what v1 requires', () => {
     expect(notes.filter(({ effect }) => effect === 'lost')).toMatchObject([{ message: 'the ids decide, aws::owners is dropped' }]); // prettier-ignore
   });
 
-  test('a discovery tag that only says that it is there names no cluster', () => {
+  test("a discovery tag without a cluster's name names no cluster", () => {
     for (const tag of ['true', 'owned', '*', '']) {
       const [object] = run(
         stringify({
@@ -385,7 +385,7 @@ describe('what v1 requires', () => {
     }
   });
 
-  test('user data keeps the line breaks that it has: none where the file ends without one, all where it has more', () => {
+  test('user data keeps its trailing line breaks, none or many', () => {
     const text = (userData: string) => `${classOf(whole)}  userData: ${userData}`;
     const userData = (userDataText: string) => run(text(userDataText)).objects[0].spec.userData;
     expect(userData('|\n    echo hi')).toBe('echo hi');
@@ -395,7 +395,7 @@ describe('what v1 requires', () => {
     expect(run(modern).objects[0].spec.userData).toBe('echo hi');
   });
 
-  test('all problems are told at once; --keep-going prints what is good, --strict fails for what is to be checked', () => {
+  test('all problems are reported at once; --keep-going prints the valid objects, --strict fails on warnings', () => {
     const bad = poolOf({ template: { spec: { requirements: {} } }, weight: 'x' });
     const all = `${poolOf({ template })}---\n${bad}---\n${bad}`;
     expect(refusal(all).split('\n')).toHaveLength(6);
@@ -405,7 +405,7 @@ describe('what v1 requires', () => {
     expect(run(poolOf({ template }), { strict: true }).status).toBe(0);
   });
 
-  test('what is not read is told: APIs that never were, older ones, patches and objects inside of others', () => {
+  test('unsupported versions, unknown kinds, patches and nested objects are reported as not converted', () => {
     const kustomization = {
       apiVersion: 'kustomize.config.k8s.io/v1beta1',
       kind: 'Kustomization',
@@ -428,7 +428,7 @@ describe('what v1 requires', () => {
     ]);
   });
 
-  test("kubelet settings in Karpenter 1.0's annotation are told", () => {
+  test("kubelet settings in Karpenter 1.0's annotation are reported", () => {
     const annotations = { 'compatibility.karpenter.sh/v1beta1-kubelet-conversion': '{"maxPods":42}' };
     const spec = {
       ...template.spec,
@@ -448,7 +448,7 @@ describe('what v1 requires', () => {
     ]);
   });
 
-  test('what Terraform fills in is a note, user data has variables of its own, and Helm is refused', () => {
+  test('Terraform placeholders are noted, variables in user data are kept, and Helm templates are refused', () => {
     const requirements = [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['${var.zone}'] }];
     const { notes } = run(poolOf({ template: { spec: { ...template.spec, requirements } } }));
     expect(effects(notes, 'check')).toEqual(['spec.template.spec.requirements[0].values[0]']);
@@ -457,7 +457,7 @@ describe('what v1 requires', () => {
   });
 });
 
-describe('properties', () => {
+describe('stowage convert on random old objects', () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
   const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(arbitrary, { nil: undefined });
@@ -558,7 +558,7 @@ describe('properties', () => {
     })),
   );
 
-  test('whatever old objects say, the output passes the schemas, and loses no object', () => {
+  test('its output passes the schemas and loses no object', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(name, object), { minLength: 1, maxLength: 4 }), (drawn) => {
         const given = drawn.map(([own, each]) => ({ ...each, metadata: { name: own } }));

@@ -18,7 +18,7 @@ const engine: EngineReader = {
   recordedUid: away,
 };
 
-test('where nothing answers, each root is told once, and what hangs on it is skipped', async () => {
+test('doctor: where nothing answers each dependency is reported once, and checks that need it are skipped', async () => {
   const kube = createFakeKube();
   kube.fail(new Error('away'));
   const settings = readSettings({ CLUSTER_NAME: 'c' });
@@ -38,7 +38,7 @@ test('where nothing answers, each root is told once, and what hangs on it is ski
   expect(results.every(({ state, mend }) => (state === 'failed') === (mend !== ''))).toBe(true);
 });
 
-test('settings leave checks out that would say nothing', () => {
+test('doctor: settings turn off the checks that do not apply', () => {
   const names = (environment: Record<string, string>): string[] => {
     const settings = readSettings({ CLUSTER_NAME: 'c', ...environment });
     const clock = createManualClock();
@@ -53,7 +53,7 @@ test('settings leave checks out that would say nothing', () => {
   expect(without({ DISABLE_LEADER_ELECTION: 'true' })).toEqual(['operator']);
 });
 
-test('the text has what was found, what to do, and how many ended how', () => {
+test('doctor: the text has each finding, its remedy, and the number of results by state', () => {
   const results: CheckResult[] = [
     { name: 'kubernetes', state: 'ok', found: 'version v1.36.1', mend: '' },
     { name: 'permissions', state: 'failed', found: 'may not patch nodes', mend: 'apply deploy/rbac.yaml' },
@@ -72,7 +72,7 @@ test('the text has what was found, what to do, and how many ended how', () => {
 
 const args = ['--cluster-name', 'c', '--temporal-address', '127.0.0.1:1', '--cloud-provider', 'kwok'];
 
-test('as a command it says so by its exit status, and gives data', async () => {
+test('doctor: a failed check gives exit status 1, and -o json prints data', async () => {
   const { text, status } = await doctor([...args, '--kubeconfig', '/nowhere', '-o', 'json']);
   const { checks } = JSON.parse(text) as { checks: CheckResult[] };
 
@@ -84,6 +84,6 @@ test('as a command it says so by its exit status, and gives data', async () => {
   expect(checks.find(({ name }) => name === 'cloud')?.found).toContain('INSTANCE_TYPES_FILE_PATH');
 });
 
-test('settings that do not work are a mistake of whoever calls', async () => {
+test('doctor: invalid settings are a usage error', async () => {
   await expect(doctor(['--temporal-address', 'x'])).rejects.toThrow('CLUSTER_NAME (--cluster-name) is missing');
 });

@@ -16,25 +16,25 @@ const refused = Object.assign(
   { name: 'ServiceError' },
 );
 
-test('what Temporal refuses is told with what it said, and without a stack', () => {
+test('errors of Temporal are printed with its message, without a stack trace', () => {
   expect(failureOf(refused).said).toBe('stowage: Failed to list workflows: no such column\n');
 });
 
-test('a namespace that is not there is named, without a stack', () => {
+test('an unknown namespace is named, without a stack trace', () => {
   expect(failureOf(new NamespaceNotFoundError('prod')).said).toBe("stowage: Namespace not found: 'prod'\n");
 });
 
-test('an API server that does not answer is told without a stack', () => {
+test('an unreachable API server is printed without a stack trace', () => {
   const said = 'no answer from the Kubernetes API server at https://127.0.0.1:6443: connect ECONNREFUSED';
   expect(failureOf(new DomainError('Unavailable', said))).toEqual({ status: 1, said: `stowage: ${said}\n` });
 });
 
-test('what a user did wrong is told alone; a slip of ours with its stack', () => {
+test('a usage error is printed alone, an unexpected error with its stack trace', () => {
   expect(failureOf(new UsageError('no such file'))).toMatchObject({ said: 'stowage: no such file\n' });
   expect(failureOf(new Error('slip')).said).toContain('failure.test');
 });
 
-describe('what is expected to fail prints no stack', () => {
+describe('expected failures print no stack trace', () => {
   const thrown = (work: () => unknown): unknown => {
     try {
       return work();
@@ -50,7 +50,7 @@ describe('what is expected to fail prints no stack', () => {
     return failureOf(thrown(() => createKubeClient({ kubeconfig })));
   };
 
-  test('a kubeconfig that is not there, is none, or has no current context is bad input, by its path', () => {
+  test('a kubeconfig that is missing, invalid or without a current context is a usage error with its path', () => {
     const missing = failureOf(thrown(() => createKubeClient({ kubeconfig: '/nope' })));
     expect(missing).toEqual({ status: 2, said: 'stowage: /nope: no such file\n' });
     const context = 'contexts: [{name: b, context: {cluster: b, user: b}}]';

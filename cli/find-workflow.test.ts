@@ -13,7 +13,7 @@ clusters: [{ name: a, cluster: { server: 'http://127.0.0.1:1' } }]
 users: [{ name: a, user: {} }]
 `;
 
-describe('the workflow that a name stands for', () => {
+describe('the workflow that a name in an order means', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -49,12 +49,12 @@ describe('the workflow that a name stands for', () => {
     return { client, settings, cluster: 'prod' } as unknown as TemporalTarget;
   };
 
-  test('a NodePool stands for its rollout, to every order (surfaces/orders-by-nodepool)', async () => {
+  test('of a NodePool is its rollout, for every order (surfaces/orders-by-nodepool)', async () => {
     for (const order of ['approve', 'reject', 'abort', 'hold', 'rollback'] as const)
       expect(await findWorkflow(target(), 'gpu', order)).toBe('prod/drift/1/a');
   });
 
-  test('a NodePool without a rollout names what is under way for its nodes', async () => {
+  test('of a NodePool without a rollout: refused with the running workflows of its nodes', async () => {
     await expect(findWorkflow(target(), 'web', 'approve')).rejects.toThrow(
       'NodePool "web" has no rollout to approve; for its nodes there are, and have to be named:\n  prod/consolidate/1 (awaiting approval)',
     );
@@ -64,7 +64,7 @@ describe('the workflow that a name stands for', () => {
   });
 
   test.each(['prod/disrupt', 'disrupt', 'provision', 'launch/u1', 'interrupt/i-1', 'offerings'])(
-    '%s takes no orders, and none is sent to it',
+    'of %s is refused, and no order is sent',
     async (id) => {
       await expect(findWorkflow(target(), id, 'approve')).rejects.toThrow(
         'takes no such order: approve is for a disruption or a drain',
@@ -72,12 +72,12 @@ describe('the workflow that a name stands for', () => {
     },
   );
 
-  test('a name is found without an answer of the workflow disrupt: an order may be kept until a worker runs', async () => {
+  test('is found without an answer of disrupt, so that an order is kept until a worker runs', async () => {
     const noWorker = new Promise<never>(() => undefined);
     expect(await findWorkflow(target(noWorker), 'gpu', 'approve')).toBe('prod/drift/1/a');
   });
 
-  test('a workflow that takes orders is given by its id; only a rollout is rolled back', async () => {
+  test('given as a workflow id is that workflow, if it takes the order; only a rollout takes rollback', async () => {
     expect(await findWorkflow(target(), 'consolidate/1', 'hold')).toBe('prod/consolidate/1');
     expect(await findWorkflow(target(), 'replicas/u1', 'retry')).toBe('prod/replicas/u1');
     await expect(findWorkflow(target(), 'consolidate/1', 'rollback')).rejects.toThrow(
@@ -85,7 +85,7 @@ describe('the workflow that a name stands for', () => {
     );
   });
 
-  test('a name that nothing has is told; without the API server, that it may be a node', async () => {
+  test('of nothing known is refused; without the API server the error says that it may be a node', async () => {
     await expect(findWorkflow(target(), 'nobody', 'abort')).rejects.toThrow(
       /^"nobody" is no workflow id, and nothing is under way for a NodeClaim or NodePool of that name\. Whether it is a node cannot be read: .*ECONNREFUSED.*\. Give its NodeClaim or the workflow id/,
     );

@@ -14,7 +14,7 @@ afterAll(() => {
 const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf'];
 
 // "Contained" 1: the pod that ended planning for everybody, and its like.
-describe('files with names that every object of JavaScript has', () => {
+describe('files with names such as `__proto__`', () => {
   const items = names.map((name, i) => {
     const each = pod(`odd-${i}`, {}, { cpu: '100m' });
     const nodeSelector = Object.fromEntries([[name, 'a']]);
@@ -32,7 +32,7 @@ describe('files with names that every object of JavaScript has', () => {
     minValuesPolicy: 'Strict',
   } as const;
 
-  test('are planned: each pod has its reason, and no stack is printed', () => {
+  test('are planned: each pod has its reason, and no stack trace is printed', () => {
     const text = planOffline({ ...options, output: 'table', repeat: 1 });
 
     expect(text).toContain('1 node for 1 pod');

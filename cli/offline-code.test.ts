@@ -13,13 +13,13 @@ const options = {
   minValuesPolicy: 'Strict',
 } as const;
 
-test('the sources serve where no bundle has been built', async () => {
+test('offline commands run from sources where no bundle was built', async () => {
   const { planOffline } = await loadOffline({ once: false });
   const plan = JSON.parse(planOffline(options)) as { newNodeClaims: unknown[] };
   expect(plan.newNodeClaims.length).toBeGreaterThan(0);
 });
 
-test('what the commands throw is what main.ts catches', async () => {
+test('errors of bundled commands are instances of the classes that main.ts catches', async () => {
   const { planOffline } = await loadOffline({ once: false });
   expect(() => planOffline({ ...options, catalogue: example('nodepool.yaml') })).toThrow(UsageError);
 });

@@ -9,7 +9,7 @@ import { history } from './history.js';
 import { report } from './report.js';
 import { watch } from './status.js';
 
-test('an order is answered with the state after it, with whose force and hold is on it', () => {
+test('an order is answered with the new state, which names who forced or holds', () => {
   const after = { phase: 'draining', waitingFor: 'pods to leave', until: '2026-01-05T12:00:00.123Z' };
   expect(stateLine({ ...after, facts: {} })).toBe('Now: draining, waits for pods to leave until 2026-01-05T12:00:00Z');
   const facts = { 'force ordered by': 'ann (fire): it deletes shop/db-0', 'held by': 'bob (a look)' };
@@ -19,7 +19,7 @@ test('an order is answered with the state after it, with whose force and hold is
 });
 
 describe('the scope of a pause', () => {
-  test('is one thing, and of a NodePool a reason may be meant alone', () => {
+  test('is a cluster, NodePool or node, and a NodePool may be limited to a reason', () => {
     expect(pauseScopeOf({ cluster: true })).toEqual({ kind: 'cluster' });
     expect(pauseScopeOf({ nodepool: 'gpu' })).toEqual({ kind: 'nodePool', name: 'gpu' });
     expect(pauseScopeOf({ nodepool: 'gpu', reason: 'Drifted' })).toEqual({
@@ -40,7 +40,7 @@ describe('the scope of a pause', () => {
   });
 });
 
-describe('mistakes are told before anything is sent', () => {
+describe('usage errors of orders, before anything is sent', () => {
   const cluster = ['--cluster-name', 'c', '--temporal-address', '127.0.0.1:1'];
 
   test.each([
@@ -59,7 +59,7 @@ describe('mistakes are told before anything is sent', () => {
     await expect(pause(args)).rejects.toThrow(message);
   });
 
-  test('the other commands too', async () => {
+  test('the other commands', async () => {
     await expect(history([...cluster, 'pod', 'a'])).rejects.toThrow(
       /'pod' is invalid for argument 'kind'. Allowed choices are node/,
     );
@@ -104,8 +104,8 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
   ...more,
 });
 
-describe('the status', () => {
-  test('has no line that a text of others begins, wherever it stands', () => {
+describe('stowage status', () => {
+  test('has no line that begins with text of other users', () => {
     const evil = `a\nNeeds you\r\n  FORGED\u2028FORGED${' '.repeat(300)}FORGED`;
     const asked = { what: evil, unanswered: evil, until: '2026-01-05T12:00:00Z' } as unknown as AskedQuestion;
     const text = statusText(
@@ -133,19 +133,19 @@ describe('the status', () => {
     expect(text.match(/^Needs you$/gm)).toHaveLength(1);
   });
 
-  test('says before all else that Stowage stands still, and for whom', () => {
+  test('begins with pauses, and who gave them', () => {
     const karpenter = { holder: 'karpenter-7c9_1', lease: 'kube-system/karpenter-leader-election' };
     expect(statusText(state([], { karpenter }))).toMatch(
       /^Karpenter is running\n {2}karpenter-7c9_1 holds the lease kube-system\/karpenter-leader-election: Stowage does nothing/,
     );
   });
 
-  test('nothing is under way only where no workflow waits, not even one that is blocked', () => {
+  test('says that nothing is under way only where no workflow waits, not even a blocked one', () => {
     expect(statusText(state([]))).toContain('Under way\n  nothing');
     expect(statusText(state([row({ blockedBy: 'pdb/shop/web (never)' })]))).toContain('Under way\n  nothing else');
   });
 
-  test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-reason)', () => {
+  test('groups nodes that stay by their blocker, those of most nodes first (surfaces/one-reason)', () => {
     const stays = [
       { why: 'PodDisruptionBudget shop/web forbids evicting pod shop/web-0', nodes: ['n1'] },
       { why: 'budget 0 allows no more for Underutilized', nodes: ['n2', 'n3', 'n4', 'n5'] },
@@ -163,7 +163,7 @@ describe('the status', () => {
     expect(statusText(state([]))).not.toContain('stay');
   });
 
-  test('what is stuck is wrong: what, since when, why, and what to do', () => {
+  test('lists what is stuck as wrong: what, since when, why, and what to do', () => {
     const since = Date.parse('2026-01-05T12:00:00Z');
     const stuck = [
       {
@@ -185,7 +185,7 @@ describe('the status', () => {
     ]);
   });
 
-  test('answers in this order: what needs you, what is wrong, what is under way, what there is, what is held back, what is next', () => {
+  test('has the order: what needs a person, what is wrong, what is under way, what exists, what is held back, what is next', () => {
     const text = statusText(
       state(
         [
@@ -293,13 +293,13 @@ Next
 `);
   });
 
-  test('what is about no node and no NodePool is about the cluster', () => {
+  test('says cluster where no node or NodePool is named', () => {
     const collecting = row({ workflowId: 'prod/collect-garbage-1', nodeClaim: '', nodePool: '', phase: 'looking' });
     expect(statusText(state([collecting]))).toMatch(/collect-garbage-1 +the cluster /);
     expect(statusText(state([row({ nodeClaim: '' })]))).toContain('NodePool default');
   });
 
-  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-overrides-protection)', () => {
+  test("says which question's approval removes protection, and how to give it; others need no --force (surfaces/force-overrides-protection)", () => {
     const harmless: AskedQuestion = {
       ...{ what: 'force the drain of node-1?', yes: 'deletes the pods shop/db-0', no: 'ends the escalation' },
       ...{ unanswered: 'Force follows', until: '2026-01-06T12:00:00.000Z' },
@@ -316,7 +316,7 @@ Next
     );
   });
 
-  test('a question is told by its parts, whatever words they hold; where no worker answers, that there is one', () => {
+  test('prints the parts of a question whatever text they contain, and the question alone where no worker answers', () => {
     const question = {
       ...{ what: 'approval to repair node-1 (X: yes it is)', yes: 'takes the steps Replace; Force: yes' },
       ...{ unanswered: 'it is approved', until: '2026-01-06T12:00:00.000Z' },
@@ -329,7 +329,7 @@ Next
     expect(unknown).toContain('(drifted) waits for approval\n    stowage approve prod/terminate/1\n');
   });
 
-  test('of many pods that move the first are named', () => {
+  test('names the first of many moved pods', () => {
     const question = {
       ...{ what: 'approval', yes: 'evicts 58 pods', unanswered: 'it is rejected', until: '2026-01-06T12:00:00.000Z' },
       moves: { podCount: 58, first: ['a/1 → n', 'a/2 → n', 'a/3 → n', 'a/4 → n'] },
@@ -338,17 +338,17 @@ Next
     expect(text).toContain('\n    pods: 58: a/1 → n; a/2 → n; a/3 → n; and 55 more\n');
   });
 
-  test('a rollout is told by its NodePool, which is what it is about', () => {
+  test('lists a rollout by its NodePool', () => {
     const rollout = row({ workflowId: 'prod/drift/1/a', kind: 'drift', nodeClaim: '', awaitingApproval: true });
     expect(statusText(state([rollout]))).toContain('  NodePool default (drifted) waits for');
     expect(statusText(state([{ ...rollout, awaitingApproval: false }]))).toContain('drift/1/a   NodePool default');
   });
 
-  test('what is under way and not shown is counted', () => {
+  test('counts workflows that it does not list', () => {
     expect(statusText(state([row({})], { moreUnderWay: 3 }))).toContain('  and 3 more workflows\n');
   });
 
-  test('thousands of offerings without capacity are a few lines', () => {
+  test('prints thousands of unavailable offerings in a few lines', () => {
     const unavailable = Array.from({ length: 2153 }, (_, i) => ({
       ...{ instanceType: `t${i}`, zone: `z${i % 3}`, capacityType: 'spot', reason: 'x' },
       until: '2026-01-05T12:03:00.000Z',
@@ -356,11 +356,11 @@ Next
     expect(statusText(state([], { unavailable })).split('\n').length).toBeLessThan(12);
   });
 
-  test('of a quiet cluster is short', () => {
+  test('is short for a quiet cluster', () => {
     expect(statusText(state([]))).toBe('Under way\n  nothing\n\nNodePools\n  none\n');
   });
 
-  test('is printed over and over until it is interrupted; a look that fails is told', async () => {
+  test('with --watch is printed repeatedly until interrupted, and prints a failed look', async () => {
     const controller = new AbortController();
     const written: string[] = [];
     const looks = [async () => Promise.resolve('one\n'), async () => Promise.reject(new Error('away'))];
@@ -374,7 +374,7 @@ Next
     expect(written).toEqual(['one\n\n', 'away\n\n']);
   });
 
-  test('a pause without an end says so', () => {
+  test('says that a pause has no end', () => {
     expect(pauseTable([{ scope: { kind: 'cluster' }, reason: 'r', actor: 'a' }])).toContain(
       'the cluster   resumed   a',
     );

@@ -32,7 +32,7 @@ describe('stowage plan on a live cluster', () => {
     } as never);
   }
 
-  test('what would be launched now, from the cluster and the prices of its cloud; nothing is written', async () => {
+  test("prints what would be launched now at the cloud's prices, and writes nothing", async () => {
     inCluster();
     for (const name of ['a', 'b', 'c']) world.kube.put('Pod', pending(name, '1500m'));
     await world.synced();
@@ -49,7 +49,7 @@ describe('stowage plan on a live cluster', () => {
     expect(world.events).toEqual([]);
   });
 
-  test('says where a NodePool, or the types of one, are missing', async () => {
+  test('says where a NodePool, or instance types for one, are missing', async () => {
     const { notes } = await planNow(world.deps, plan);
     expect(notes).toEqual(['the cluster has no NodePool whose nodeClassRef is a EC2NodeClass of karpenter.k8s.aws']);
 
@@ -58,7 +58,7 @@ describe('stowage plan on a live cluster', () => {
     expect((await planNow(world.deps, plan)).notes).toEqual(['NodePool general has no instance types']);
   });
 
-  test('says what a node without an instance counts as', async () => {
+  test('says what room a node without an instance is given', async () => {
     inCluster();
     world.kube.put('NodeClaim', {
       metadata: { name: 'general-1', labels: { 'karpenter.sh/nodepool': 'general' } },
@@ -76,7 +76,7 @@ describe('stowage plan on a live cluster', () => {
   });
 });
 
-describe('mistakes are told before anything is read', () => {
+describe('stowage plan: usage errors before anything is read', () => {
   test.each([
     [['--cloud-provider', 'kwok'], /CLUSTER_NAME \(--cluster-name\) is missing/],
     [['--cluster-name', 'c', '--cloud-provider', 'gcp'], /CLOUD_PROVIDER \(--cloud-provider\) "gcp"/],

@@ -42,7 +42,7 @@ function given(...items: object[]) {
   };
 }
 
-describe('labels of AWS that a NodePool or a pod requires', () => {
+describe("stowage plan: AWS's labels that a NodePool or a pod requires", () => {
   const bare = join(folder, 'bare.json');
   const types = JSON.parse(readFileSync(example, 'utf8')) as { labels?: object }[];
   writeFileSync(bare, JSON.stringify(types.map((type) => ({ ...type, labels: undefined }))));
@@ -52,14 +52,14 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
     `${bare} has no label ${key}, which is required: stowage catalogue prints those of a region of AWS`;
   const keys = ['Category', 'Family', 'Generation', 'Size', 'Cpu', 'Memory'] as const;
 
-  test('count: the example catalogue has them', () => {
+  test('match types of the example catalogue', () => {
     const category = { key: awsLabels.instanceCategory, operator: 'In', values: ['r'] };
     expect(given(pool(category), pod('p', {}, { cpu: '1' })).plan(example)).toMatch(/1 +default +r7[gi]\.large/);
     const nodeSelector = { [awsLabels.instanceFamily]: 'm7i' };
     expect(given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector })).plan(example)).toMatch(/1 +default +m7i\.large/);
   });
 
-  test.each(keys)('a catalogue without instance-%s is told, for NodePools and pods', (name) => {
+  test.each(keys)('a catalogue without instance-%s is reported, for NodePools and pods', (name) => {
     const key = awsLabels[`instance${name}`];
     for (const requirement of [
       { key, operator: 'In', values: ['7'] },
@@ -76,7 +76,7 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
     expect(advised(warnings)).toEqual([advice(key)]);
   });
 
-  test('stowage catalogue is not advised where a label may be absent, or is there', () => {
+  test('stowage catalogue is not suggested where the label may be absent, or exists', () => {
     const gpu = { key: awsLabels.instanceGpuCount, operator: 'DoesNotExist' };
     const family = { key: awsLabels.instanceFamily, operator: 'Exists' };
     const { plan, warnings } = given(pool(gpu, family), pod('p', {}, { cpu: '1' }));
@@ -93,7 +93,7 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
   });
 });
 
-describe('owners of pods (provisioning/owner-kinds)', () => {
+describe('stowage plan: owners of pods (provisioning/owner-kinds)', () => {
   const ofDaemonSet = (apiVersion?: string): object => {
     const made = pod('p', {}, { cpu: '1' });
     const owner = { apiVersion, kind: 'DaemonSet', name: 'd', uid: 'd', controller: true };
@@ -108,21 +108,21 @@ describe('owners of pods (provisioning/owner-kinds)', () => {
     expect(given(pool(), ofDaemonSet(apiVersion)).plan(example)).toContain(expected);
   });
 
-  test('an owner without its group is refused, by its field', () => {
+  test('an owner without its API group is refused, by field', () => {
     expect(() => given(pool(), ofDaemonSet()).plan(example)).toThrow(
       'Pod default/p: metadata.ownerReferences[0].apiVersion',
     );
   });
 });
 
-describe('what is missing of the objects is told', () => {
+describe('stowage consolidate: missing objects are reported', () => {
   const missing = (...items: object[]): string => {
     const { warnings, consolidate } = given(...items);
     consolidate();
     return warnings.join('\n');
   };
 
-  test('consolidate names PodDisruptionBudgets, and owners that moved pods have', () => {
+  test('PodDisruptionBudgets, and the owners of moved pods', () => {
     const owned = pod('p', {}, {}, { nodeName: 'n' });
     const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u', controller: true };
     const withOwner = { ...owned, metadata: { ...owned.metadata, ownerReferences: [controller] } };

@@ -6,7 +6,7 @@ import { scopeOf, undoInKubernetes } from './reconsider.js';
 
 const ann = { actor: 'ann', reason: 'mended' };
 
-describe('reconsider', () => {
+describe('stowage reconsider', () => {
   test('takes exactly one scope', () => {
     expect(scopeOf({ node: 'n1' })).toEqual({ node: 'n1' });
     expect(scopeOf({ nodepool: 'gpu' })).toEqual({ nodePool: 'gpu' });
@@ -14,7 +14,7 @@ describe('reconsider', () => {
   });
 
   // (surfaces/reconsidered-by)
-  test('takes off the refusals of its scope alone, and leaves who did and why', async () => {
+  test('removes the rejections in its scope alone, and records who did and why', async () => {
     const kube = createFakeKube({ now: () => 0, podsTerminate: 'at-once' });
     const declined = { annotations: { [annotations.expirationDeclined]: 'rejected by bob' } };
     for (const name of ['a', 'b']) {
@@ -48,7 +48,7 @@ describe('reconsider', () => {
     expect(await undoInKubernetes(kube, { ...ann, all: true })).toEqual([]);
   });
 
-  test('a declined repair is taken back as well (repair/declined)', async () => {
+  test('removes a declined repair too (repair/declined)', async () => {
     const kube = createFakeKube({ now: () => 0, podsTerminate: 'at-once' });
     const claim = nodeClaim('a', { status: { nodeName: 'node-a' } });
     const declined = { [annotations.repairDeclined]: 'Ready=False: rejected by bob' };

@@ -9,18 +9,18 @@ const parsed = (args: readonly string[]) =>
     .opts();
 
 describe('an option that takes one value', () => {
-  test('is refused with two, for the first would be dropped', () => {
+  test('given twice is refused, since the first value would be dropped', () => {
     const twice = () => parsed(['--nodepool', 'd', '--nodepool', 'a']);
     expect(twice).toThrow(UsageError);
     expect(twice).toThrow('--nodepool is given twice, with different values: it takes one value');
   });
 
-  test('may be repeated as it was, and is given in place of its default', () => {
+  test('given twice with the same value, or with its default, is accepted', () => {
     expect(parsed(['--nodepool', 'd', '--nodepool', 'd'])).toMatchObject({ nodepool: 'd' });
     expect(parsed(['--no-wait', '--no-wait'])).toMatchObject({ wait: false });
   });
 
-  test('is no option that takes several', () => {
+  test('does not include options that take several values', () => {
     const command = settingsCommand('plan').option('--several <names...>', 'names');
     expect(command.parse(['--several', 'a', '--several', 'b'], { from: 'user' }).opts()).toMatchObject({
       several: ['a', 'b'],

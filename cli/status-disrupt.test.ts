@@ -13,7 +13,7 @@ function clientOf(answer: (query: string) => unknown) {
   } as unknown as Parameters<typeof disruptState>[0]['client'];
 }
 
-test('what `disrupt` answers in time is there, and the rest is named (surfaces/nothing-unread-is-silent)', async () => {
+test('status has what `disrupt` answered in time, and names what is missing (surfaces/nothing-unread-is-silent)', async () => {
   const reading = new StatusReading();
   const client = clientOf((name) => {
     if (name === pausesQuery.name) return [pause];
@@ -26,7 +26,7 @@ test('what `disrupt` answers in time is there, and the rest is named (surfaces/n
   expect(reading.unread).toEqual(['nodes that stay (the workflow disrupt): Deadline exceeded']);
 });
 
-test('of a `disrupt` that does not answer nothing is known, and all of it is named', async () => {
+test('status names everything of a `disrupt` that does not answer', async () => {
   const reading = new StatusReading();
   const client = clientOf(() => {
     throw new Error('Deadline exceeded');

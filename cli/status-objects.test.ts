@@ -23,8 +23,8 @@ const refused = ['FailedScheduling', 'Failed to schedule pod, default: limits'] 
 const placed = ['Nominated', 'Pod should schedule on: nodeclaim/a'] as const;
 const claim = (more: object = {}): NodeClaim => ({ metadata: { name: 'a', ...more } }) as unknown as NodeClaim;
 
-describe('pods without a place', () => {
-  test('are told with what the event says, those of one reason together', () => {
+describe('status: unplaced pods', () => {
+  test('have the message of their event, grouped by reason', () => {
     const rows = unplacedRows(
       [pending('x'), pending('y'), pending('z')],
       [],
@@ -60,7 +60,7 @@ describe('pods without a place', () => {
   });
 });
 
-test('a NodePool is told with how far it may still grow', () => {
+test('status: a NodePool has the remaining room in its limits', () => {
   const row = (limits: object | undefined, status: object): readonly string[] =>
     poolRow({ metadata: { name: 'a' }, spec: { limits }, status } as unknown as NodePool, []).limits;
   expect(row({ cpu: '1000', nodes: '5' }, { resources: { cpu: '8' }, nodes: 2 })).toEqual([
@@ -71,7 +71,7 @@ test('a NodePool is told with how far it may still grow', () => {
   expect(row(undefined, {})).toEqual([]);
 });
 
-test('a NodePool has the nodes that are paid for: those that drain are counted, and said to drain', () => {
+test('status: a NodePool counts draining nodes, and says that they drain', () => {
   const going = (status: object): NodeClaim =>
     ({
       metadata: { name: 'n', labels: { [labels.nodePool]: 'a' }, deletionTimestamp: '2026-11-23T10:00:00Z' },
@@ -83,7 +83,7 @@ test('a NodePool has the nodes that are paid for: those that drain are counted, 
   expect(of()).toMatchObject({ nodes: 2 });
 });
 
-test('a NodePool that was deleted without its NodeClaims is a row, with what to do; claims that are going make none', () => {
+test('status: a NodePool deleted without its NodeClaims is a row with the remedy, unless they are being deleted', () => {
   const of = (nodePool: string, more: object = {}) => claim({ labels: { [labels.nodePool]: nodePool }, ...more });
   const pools = [{ metadata: { name: 'a' } } as NodePool];
   const going = of('c', { deletionTimestamp: '2026-11-23T10:00:00Z' });

@@ -15,8 +15,8 @@ const pending = {
   status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
 };
 
-describe('what a status could not read (surfaces/nothing-unread-is-silent)', () => {
-  test('is told with the reason, and the rest is there', async () => {
+describe('status: what could not be read (surfaces/nothing-unread-is-silent)', () => {
+  test('has the reason, and the rest is shown', async () => {
     const reading = new StatusReading();
     const forbidden = new DomainError('Denied', 'events is forbidden');
     const rows = await clusterRows(reading.kube(failing({ Event: forbidden })), [pending as never], 0);
@@ -25,7 +25,7 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(reading.unread).toEqual(['Events: events is forbidden']);
   });
 
-  test('a node class of another cloud is not installed, and is no failure; a NodePool kind is', async () => {
+  test('is not a node class kind of another cloud, but is a missing NodePool kind', async () => {
     const reading = new StatusReading();
     const absent = new DomainError('NotFound', 'the server could not find the requested resource');
     await clusterRows(reading.kube(failing({ KWOKNodeClass: absent, NodePool: absent })), [], 0);
@@ -33,7 +33,7 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(reading.unread).toEqual(['NodePools: the server could not find the requested resource']);
   });
 
-  test('an API server that is away is told once, and not asked again', async () => {
+  test('with the API server down it is asked once', async () => {
     const away = new DomainError('Unavailable', 'connect ECONNREFUSED');
     const reading = new StatusReading();
     let asked = 0;
@@ -48,7 +48,7 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(reading.unread).toEqual(['all that Kubernetes has: connect ECONNREFUSED']);
   });
 
-  test('of one kind that the server cannot list, that is told; the others are asked for', async () => {
+  test('of one kind: the other kinds are read', async () => {
     const reading = new StatusReading();
     const broken = new DomainError('Unavailable', 'conversion webhook failed', { status: 500 });
     const kube = reading.kube(failing({ NodeClaim: broken }));
@@ -59,7 +59,7 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(arePoolsUnread(['NodePools: nodepools is forbidden'])).toBe(true);
   });
 
-  test('nor is it asked after a read of another kind had no answer', async () => {
+  test('of another kind is not tried after a read without an answer', async () => {
     const reading = new StatusReading();
     await reading.or('the lease', Promise.reject(new DomainError('Unavailable', 'silent for 10 s')), undefined);
     expect(await reading.kube({ list: () => Promise.reject(new Error('asked')) }).list('Pod')).toEqual([]);

@@ -66,8 +66,8 @@ const question = {
 const drain = { id: 'terminate/b', type: 'terminateNode', StowagePhase: 'draining', StowageBlockedBy: 'pdb/a/b' };
 const due = { id: 'expire/due', type: 'expireNode', StowagePhase: 'replacing' };
 
-describe('the workflows of a status (surfaces/needs-you-first)', () => {
-  test('questions and blocked drains are there however many nodes have a life that ends', async () => {
+describe('status: the listed workflows (surfaces/needs-you-first)', () => {
+  test('include questions and blocked drains however many expirations wait', async () => {
     const { client, asked, most } = fakeClient([...dormant, due, question, drain]);
     const { rows, more } = await statusWorkflows({ client, cluster: 'prod' }, true);
 
@@ -77,7 +77,7 @@ describe('the workflows of a status (surfaces/needs-you-first)', () => {
     expect(most()).toBeGreaterThan(1);
   });
 
-  test('of what is under way so many are shown, the rest is counted; all that needs a person is shown', async () => {
+  test('are limited for those under way, and the rest counted; all that need a person are listed', async () => {
     const launches = Array.from({ length: 450 }, (_, i) => ({
       ...{ id: `launch/${i}`, type: 'launchNode', StowagePhase: 'launching' },
     }));
@@ -91,7 +91,7 @@ describe('the workflows of a status (surfaces/needs-you-first)', () => {
     expect(most()).toBeLessThanOrEqual(20);
   });
 
-  test('where no worker answers, it is not waited for again and again', async () => {
+  test('are queried once where no worker answers', async () => {
     const { client, asked } = fakeClient(
       [...Array.from({ length: 100 }, (_, i) => ({ ...drain, id: `terminate/${i}` }))],
       false,
@@ -103,7 +103,7 @@ describe('the workflows of a status (surfaces/needs-you-first)', () => {
     expect(asked.length).toBeLessThanOrEqual(20);
   });
 
-  test('entities are news to nobody', async () => {
+  test('exclude entity workflows', async () => {
     const { client } = fakeClient([
       { id: 'disrupt', type: 'disrupt', StowagePhase: 'idle' },
       { id: 'savings/1', type: 'measureSavings', StowagePhase: 'measuring' },

@@ -9,7 +9,7 @@ import type { EngineReader } from './doctor/ports.js';
 const page = readFileSync('docs/troubleshooting.md', 'utf8');
 
 describe('docs/troubleshooting.md', () => {
-  test('has a row for each check of stowage doctor, and for no other', () => {
+  test('has a row for each check of stowage doctor, and no other', () => {
     const unused: unknown = undefined;
     const checks = installationChecks({
       settings: readSettings({ CLUSTER_NAME: 'c' }),

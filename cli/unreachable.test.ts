@@ -47,14 +47,14 @@ beforeAll(async () => {
   failures = new Map(await Promise.all(found));
 });
 
-test.each(names)('%s: a Temporal that cannot be reached is one line, with its address, and exit status 1', (name) => {
+test.each(names)('%s: an unreachable Temporal is reported in one line with its address, and exit status 1', (name) => {
   expect(failures.get(name)).toEqual({
     status: exitStatus.failed,
     said: expect.stringMatching(/^stowage: Temporal cannot be reached at 127\.0\.0\.1:1: [^\n]+\n$/) as string,
   });
 });
 
-test('plan: an API server that cannot be reached is said at once, with its address', async () => {
+test('plan: an unreachable API server is reported at once with its address', async () => {
   const cloud = ['--cloud-provider', 'kwok', '--instance-types-file-path', 'examples/instance-types.json'];
   expect(await failing(planLive([...cloud, ...settings]))).toEqual({
     status: exitStatus.failed,

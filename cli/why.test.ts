@@ -18,7 +18,7 @@ const workflow = (more: Partial<WhyWorkflow> = {}): WhyWorkflow => ({
 const answer = (known: Partial<ClaimKnown>): string =>
   claimAnswer({ claim: claim(ready), workflows: [], verdict: undefined, ...known });
 
-describe('why answers first what its reader came to ask', () => {
+describe('why: the answer comes first', () => {
   test.each<[string, Partial<ClaimKnown>, string]>([
     [
       'it stays',
@@ -75,7 +75,7 @@ describe('why answers first what its reader came to ask', () => {
     expect(answer(known)).toBe(expected);
   });
 
-  test('then what it is, what is under way, and its launch with why; of what else is over a line alone', () => {
+  test('then the object, running workflows, and its launch; ended workflows have one line', () => {
     const text = whyText({
       ...{ subject: 'node n1', answer: 'stays: a pause', details: ['it is NodeClaim default-a'] },
       workflows: [
@@ -102,12 +102,12 @@ describe('why answers first what its reader came to ask', () => {
   });
 });
 
-test('a claim that somebody made by hand is of no NodePool', () => {
+test('why: a claim made by hand has no NodePool', () => {
   const byHand = { ...claim([]), metadata: { name: 'hand' } };
   expect(claimText(byHand)).toBe('NodeClaim hand of no NodePool (not launched yet)');
 });
 
-test.each(['web-0', 'pod/', 'service/web', 'pod/a/b', 'constructor/a'])('%s is no subject', async (subject) => {
+test.each(['web-0', 'pod/', 'service/web', 'pod/a/b', 'constructor/a'])('why: %s is no subject', async (subject) => {
   await expect(why([subject])).rejects.toThrow(
     `"${subject}": expected pod/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME`,
   );
@@ -120,7 +120,7 @@ test.each([
   'po/web-0',
   'nodes/n1',
   'nodepools.karpenter.sh/a',
-])('%s is a subject, as kubectl has it', async (subject) => {
+])('why: %s is a subject, as in kubectl', async (subject) => {
   // The next thing that it needs.
   await expect(why([subject])).rejects.toThrow('CLUSTER_NAME');
 });

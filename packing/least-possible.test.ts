@@ -11,8 +11,8 @@ const large = instanceType('large', { cpu: 8, price: 0.8, offerings: [offering('
 const cheap = instanceType('cheap', { cpu: 8, price: 0.4, offerings: [offering('zone-a', 'on-demand', 0.4)] });
 
 // Rule `surfaces/least-possible`.
-describe('what the pods that run cost at least', () => {
-  test('is that of new nodes for them, whatever nodes there are', () => {
+describe('leastPossible: lower bound of the price for running pods', () => {
+  test('is that of new nodes for them, whatever their present nodes cost', () => {
     const nodes = [node('a'), node('b'), node('other', { pool: 'elsewhere' })];
     const pods = [
       ...podsOf(3, 'a', onNode('a')),
@@ -25,7 +25,7 @@ describe('what the pods that run cost at least', () => {
     expect(byPool.get('default')?.perHour).toBeCloseTo(0.8, 6);
   });
 
-  test('is told for each NodePool by itself, and less for all together where one is cheaper', () => {
+  test('is given per NodePool, and lower for all together where one pool is cheaper', () => {
     const nodePools = [pool('dear'), pool('fair')];
     const input = packingInput(
       {
@@ -48,7 +48,7 @@ describe('what the pods that run cost at least', () => {
     expect(all?.perHour).toBeCloseTo(0.4, 6);
   });
 
-  test('leaves out pods that nothing holds any more, and counts them; and those that go with their node', () => {
+  test('leaves out and counts pods that no new node holds, and ignores DaemonSet pods', () => {
     const daemon = pod('daemon', onNode('a'));
     daemon.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
     const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
@@ -58,7 +58,7 @@ describe('what the pods that run cost at least', () => {
     expect(leastOf(daemon)).toEqual({ perHour: 0, without: 0 });
   });
 
-  test('counts pods that were moved and are on their way to a NodeClaim which has no node yet', () => {
+  test('includes pods nominated to a NodeClaim without a node', () => {
     const metadata = { name: 'coming', labels: { [labels.nodePool]: 'default' } };
     const coming = { metadata, spec: {}, status: { providerID: 'fake://coming' } } as unknown as NodeClaim;
     const input = packingInput(
@@ -68,13 +68,13 @@ describe('what the pods that run cost at least', () => {
     expect(leastPossible(input).byPool.get('default')?.perHour).toBeCloseTo(0.8, 6);
   });
 
-  test('is not known where nothing can be launched for the pods, as for a NodePool that is not Ready', () => {
+  test('is undefined where no node can be launched for the pods, as with a NodePool that is not Ready', () => {
     const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
     const { all, byPool } = leastPossible(packingInput({ nodes: [node('a')], pods: [lost] }, { types: [large] }));
     expect([all, [...byPool]]).toEqual([undefined, []]);
   });
 
-  test('counts the pods of nodes that are on their way out, and is nothing where nothing runs', () => {
+  test('includes pods of deleting nodes, and is 0 without pods', () => {
     const leaving = node('a');
     leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
     const pods = podsOf(4, 'a', onNode('a'));
@@ -88,7 +88,7 @@ describe('what the pods that run cost at least', () => {
     });
   });
 
-  test('a pod that cannot be worked with harms no other', () => {
+  test('leaves out a pod that cannot be parsed, and counts the others', () => {
     const broken = pod('broken', { ...onNode('a'), requests: { cpu: 'much' } });
     const pods = [...podsOf(4, 'a', onNode('a')), broken];
     expect(leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all?.perHour).toBeCloseTo(

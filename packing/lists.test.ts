@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { filtered, isSameList, joined, mapped } from './lists.js';
 
-describe('lists', () => {
+describe('list helpers', () => {
   const list = [3, 1, 2];
 
-  test('are what the built-in methods make', () => {
+  test('give the same as the built-in methods', () => {
     expect(mapped(list, (each) => each * 2)).toEqual(list.map((each) => each * 2));
     expect(filtered(list, (each) => each > 1)).toEqual(list.filter((each) => each > 1));
     expect(joined(list, [], [4])).toEqual([...list, 4]);
     expect([mapped([], String), filtered(list, () => false), joined()]).toEqual([[], [], []]);
   });
 
-  test('are new ones', () => {
+  test('return new lists', () => {
     expect(filtered(list, () => true)).not.toBe(list);
     expect(joined(list)).not.toBe(list);
   });
@@ -23,7 +23,7 @@ describe('lists', () => {
     ['where one goes on', [1], [1, 2], false],
     ['in another order', [1, 2], [2, 1], false],
     ['of objects that only look alike', [{}], [{}], false],
-  ])('are told to be the same or not: %s', (_, a, b, expected) => {
+  ])('compare lists: %s', (_, a, b, expected) => {
     expect([isSameList(a, b), isSameList(b, a)]).toEqual([expected, expected]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Plan } from './types.js';
 import { placesOf, whyNoPlace } from './places.js';
 
-test('a plan has a word on every pod that it knows of, those included that it has not looked at', () => {
+test('places of a plan name every known pod, those too that the pass did not compile', () => {
   const claim = { nodePool: 'default', pods: ['default/b'] } as unknown as Plan['newNodeClaims'][number];
   const places = placesOf({
     existingNodes: [{ node: 'n', pods: ['default/a'] }],

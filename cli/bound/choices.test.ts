@@ -40,31 +40,31 @@ function boundOf(problem: MarketProblem, price = Infinity): number {
   return choices.bound;
 }
 
-test('nodes are whole', () => {
+test('bound by choices: the number of bins is whole', () => {
   // Two of five pods to a bin are two bins and a half.
   const problem = problemOf([{ pods: 5, amounts: [4] }], [marketOf([0], [[1, 10]])]);
   expect(boundOf(problem)).toBeCloseTo(3, 3);
 });
 
-test('equal bins of other markets do not take the place of those that are counted', () => {
+test('bound by choices: equal bins of other markets are counted together', () => {
   const markets = [marketOf([0, 1], [[1, 10]]), marketOf([0, 1], [[1, 10]]), marketOf([0, 1], [[1, 10]])];
   const problem = problemOf([{ pods: 5, amounts: [4] }, { pods: 2, amounts: [5] }], markets); // prettier-ignore
   expect(boundOf(problem)).toBeCloseTo(4, 3);
 });
 
-test('pods that have to be in certain bins are in whole ones', () => {
+test('bound by choices: pods that require certain bins take whole ones', () => {
   const markets = [marketOf([0], [[1, 4]]), marketOf([0], [[3, 4]], [0])];
   const requirements = [{ items: Int32Array.of(0), least: 2 }];
   const problem = { ...problemOf([{ pods: 4, amounts: [1] }], markets), requirements };
   expect(boundOf(problem)).toBeCloseTo(3, 3);
 });
 
-test('nothing is split once the bound comes to the price', () => {
+test('bound by choices: nothing is split once the bound reaches the price', () => {
   const problem = problemOf([{ pods: 5, amounts: [4] }], [marketOf([0], [[1, 10]])]);
   expect(boundOf(problem, 2.5)).toBeCloseTo(2.5, 3);
 });
 
-test('bins bought beforehand are paid for, and use limits', () => {
+test('bound by choices: bins bought beforehand are paid for and use limits', () => {
   const market = marketOf([0], [[5, 10]]);
   const bins = market.bins.map((bin) => ({ ...bin, use: Float64Array.of(2) }));
   const problem = { ...problemOf([{ pods: 9, amounts: [4] }], [{ ...market, bins }]), limits: [8] };
@@ -77,7 +77,7 @@ test('bins bought beforehand are paid for, and use limits', () => {
   ]);
 });
 
-test('a range is split further where its bins have a fraction again', () => {
+test('bound by choices: a range of counts is split where its bins are a fraction', () => {
   const kind = [{ market: 0, bin: 0 }];
   const problem = problemOf([{ pods: 5, amounts: [4] }], [marketOf([0], [[1, 10]])]);
   expect(splitByCount(problem, [{ kind, least: 1, most: Infinity }], [{ market: 0, bin: 0, count: 1.5 }])).toEqual([
@@ -95,7 +95,7 @@ const tiny = fc.record({
   others: bins,
 });
 
-test('the bound is never above the least price', () => {
+test('bound by choices: the bound is never above the lowest price of random problems', () => {
   fc.assert(
     fc.property(tiny, ({ items, bins: own, others }) => {
       const marketsOf = (list: typeof own): BinOf[] => list.map(([price, capacity]) => [price, ...capacity]);

@@ -21,7 +21,7 @@ const shown = (...args: Parameters<typeof packingInput>) =>
   ]);
 
 // Rule `provisioning/frontier`.
-test('price against number of nodes: each plan with what a node must cost besides for it to be the cheapest', () => {
+test('frontier of price and number of nodes: each plan with the node cost from which it is cheapest', () => {
   expect(shown({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types })).toEqual([
     [8, 1.6, 0],
     [2, 2, 0.066667],
@@ -29,12 +29,12 @@ test('price against number of nodes: each plan with what a node must cost beside
   ]);
 });
 
-test('one plan where the cheapest has fewest nodes, or nothing is to be launched', () => {
+test('frontier: one plan where the cheapest has fewest nodes, or nothing is launched', () => {
   expect(shown({ pods: podsOf(1, 'p', { cpu: '2' }) }, { types })).toEqual([[1, 0.2, 0]]);
   expect(shown({ pods: [] }, { types })).toEqual([[0, 0, 0]]);
 });
 
-test('it has the plan that is made without being asked for another, unless one is better', () => {
+test('frontier: includes the plan made by default, unless another is better', () => {
   const { taken, points } = frontierOf(packingInput({ pods: podsOf(40, 'p', { cpu: '2' }) }, { types }));
   const better = points.filter(
     ({ nodes, pricePerHour }) => nodes <= taken.newNodeClaims.length && pricePerHour <= taken.pricePerHour + 1e-9,
@@ -46,7 +46,7 @@ test('it has the plan that is made without being asked for another, unless one i
   points.forEach(({ pricePerHour }, i) => expect(pricePerHour).toBeCloseTo(prices[i]!, 9));
 });
 
-test('what policies say of a node counts in every plan', () => {
+test("frontier: a policy's nodeCost counts in every plan", () => {
   const policy = {
     apiVersion: 'stowage.dev/v1alpha1',
     kind: 'DisruptionPolicy',
@@ -59,14 +59,14 @@ test('what policies say of a node counts in every plan', () => {
   ]);
 });
 
-test('plans that leave more pods out are none of it', () => {
+test('frontier: excludes plans that leave more pods unplaced', () => {
   const pods = [...podsOf(4, 'p', { cpu: '2' }), ...podsOf(1, 'huge', { cpu: '64' })];
   const { taken, points } = frontierOf(packingInput({ pods }, { types }));
   expect(taken.unschedulable).toHaveLength(1);
   for (const { plan } of points) expect(plan.unschedulable.map(({ pod }) => pod)).toEqual(['default/huge-0']);
 });
 
-test('a lower bound for each number of nodes: with fewer nodes no plan costs less than what larger types cost', () => {
+test('frontier: the lower bound for each number of nodes is the price with the types that so few nodes need', () => {
   const { points, taken } = frontierOf(packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types }));
   // Eight pods in one node need the large type, and in two nodes the medium one: there is no cheaper way.
   expect(points.map(({ nodes, lowerBoundPerHour }) => [nodes, Number(lowerBoundPerHour.toFixed(6))])).toEqual([

@@ -29,17 +29,17 @@ function problemOf(
   };
 }
 
-test('pods that fill no bin in fractions are counted as whole', () => {
+test('patternBound: pods that fill no bin together are counted as whole', () => {
   // Two of 6 do not share a bin of 10, though 60% of a bin each is less than two bins.
   expect(patternBound(problemOf([4], [6], [[1, 10]]), units).bound).toBeCloseTo(4, 3);
 });
 
-test('pods that may not share a bin need one each', () => {
+test('patternBound: pods that may not share a bin need one each', () => {
   const apart = { ...problemOf([1, 1], [1, 1], [[1, 10]]), conflicts: [[1], [0]] };
   expect(patternBound(apart, units).bound).toBeCloseTo(2, 3);
 });
 
-test('pods that have to be in certain bins are paid for there', () => {
+test('patternBound: pods that require certain bins are paid for there', () => {
   const { markets, ...rest } = problemOf([4], [1], [[1, 4]]);
   const dear = { ...markets[0]!, requirements: [0], bins: [{ ...markets[0]!.bins[0]!, price: 3 }] };
   const problem = { ...rest, markets: [...markets, dear], requirements: [{ items: Int32Array.of(0), least: 2 }] };
@@ -47,7 +47,7 @@ test('pods that have to be in certain bins are paid for there', () => {
   expect(patternBound(problem, units).bound).toBeCloseTo(0.5 * 1 + 0.5 * 3, 3);
 });
 
-test('a limit leaves no more bins of a kind than there are', () => {
+test('patternBound: a limit leaves no more bins of a kind than it allows', () => {
   const problem = problemOf([4], [1], [[1, 1], [3, 1]]); // prettier-ignore
   const [market] = problem.markets;
   const bins = market!.bins.map((bin, b) => ({ ...bin, use: Float64Array.of(b === 0 ? 1 : 0) }));
@@ -55,7 +55,7 @@ test('a limit leaves no more bins of a kind than there are', () => {
   expect(patternBound(limited, units).bound).toBeCloseTo(2 * 1 + 2 * 3, 3);
 });
 
-test('bins that are there take in pods for nothing, as many as they hold', () => {
+test('patternBound: existing bins take pods at no price, as many as they hold', () => {
   const problem = problemOf([5], [4], [[1, 10]]);
   const there = {
     ...problem.markets[0]!,
@@ -65,7 +65,7 @@ test('bins that are there take in pods for nothing, as many as they hold', () =>
   expect(patternBound(withTwo, units).bound).toBeCloseTo(1.5, 3);
 });
 
-test('a bin is bought only for some of those that open it', () => {
+test('patternBound: a bin is bought only for pods that may open it', () => {
   const problem = problemOf([2, 2], [4, 4], [[1, 8]]);
   const opened = { ...problem.markets[0]!, openers: Int32Array.of(0) };
   const dear = { ...problem.markets[0]!, bins: [{ ...problem.markets[0]!.bins[0]!, price: 5 }] };
@@ -80,7 +80,7 @@ const tiny = fc.record({
   units: fc.constantFrom(50, 2000, units),
 });
 
-test('the bound is never above the least price, however little work there is for it', () => {
+test('patternBound: the bound is never above the lowest price of random problems, however little work is allowed', () => {
   fc.assert(
     fc.property(tiny, ({ items, bins, apart, units: work }) => {
       const all = Int32Array.from(items.keys());

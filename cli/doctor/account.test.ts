@@ -19,13 +19,13 @@ const account = (more: Partial<CloudAccount> = {}): (() => CloudAccount) => {
   return () => whole;
 };
 
-describe('cloud', () => {
-  test('has an account, or none', async () => {
+describe('doctor check cloud', () => {
+  test('is ok with a region, and skipped without a cloud', async () => {
     expect(await cloudCheck(account()).run()).toMatchObject({ state: 'ok', found: 'region us-west-2' });
     expect(await cloudCheck(() => undefined).run()).toMatchObject({ state: 'skipped' });
   });
 
-  test('settings that do not work are the runner’s to tell', () => {
+  test('passes invalid settings on as an error', () => {
     const broken = (): never => {
       throw new Error('AWS_REGION is missing');
     };
@@ -33,20 +33,20 @@ describe('cloud', () => {
   });
 });
 
-describe('cloud-credentials', () => {
-  test('accepted, refused', async () => {
+describe('doctor check cloud-credentials', () => {
+  test('is ok when accepted, and passes a denial on as an error', async () => {
     expect(await credentialsCheck(account()).run()).toMatchObject({ state: 'ok', found: 'accepted' });
     await expect(credentialsCheck(account({ authenticate: () => Promise.reject(denied) })).run()).rejects.toBe(denied);
   });
 });
 
-describe('cloud-permissions', () => {
+describe('doctor check cloud-permissions', () => {
   const verdict = (refused: DomainError | undefined) => {
     const permissions = () => Promise.resolve(new Map([['ec2:DescribeImages', refused]]));
     return cloudPermissionsCheck(account({ permissions })).run();
   };
 
-  test('allowed, denied, not told', async () => {
+  test('is ok when all are allowed, failed when one is denied, a warning when it cannot know', async () => {
     expect(await verdict(undefined)).toMatchObject({ state: 'ok', found: '1 permission to read' });
     expect(await verdict(denied)).toMatchObject({ state: 'failed', found: 'denied: ec2:DescribeImages' });
     expect(await verdict(new DomainError('Throttled', 'slow down'))).toMatchObject({
@@ -55,12 +55,12 @@ describe('cloud-permissions', () => {
     });
   });
 
-  test('a cloud that does not answer is the runner’s to tell', async () => {
+  test('passes an error of the cloud on', async () => {
     await expect(cloudPermissionsCheck(account({ permissions: away })).run()).rejects.toThrow('away');
   });
 });
 
-describe('cloud-launch', () => {
+describe('doctor check cloud-launch', () => {
   const kube = createFakeKube();
   const conditions = ['SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'].map((type) => ({
     type,
@@ -71,7 +71,7 @@ describe('cloud-launch', () => {
     tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status, reason, message: 'because' }),
   });
 
-  test('would be launched, would be refused, cannot be told', async () => {
+  test('is ok when EC2 would launch, failed when it would refuse, a warning when it cannot know', async () => {
     expect(await launchCheck(account(), kube).run()).toMatchObject({
       state: 'ok',
       found: 'EC2 would launch from 1 node class',
@@ -87,7 +87,7 @@ describe('cloud-launch', () => {
     });
   });
 
-  test('a launch template that no launch has needed yet is no warning: what cannot be tried without it is said', async () => {
+  test('is ok, and says so, where the launch template does not exist yet', async () => {
     expect(await launchCheck(account(told('Unknown', 'LaunchTemplateNotFound')), kube).run()).toEqual({
       state: 'ok',
       found: 'EC2 would make a launch template for default; a launch can be tried only once the first node needs it',
@@ -95,23 +95,23 @@ describe('cloud-launch', () => {
     });
   });
 
-  test('without a node class that is resolved there is nothing to try', async () => {
+  test('is skipped where no node class is resolved', async () => {
     const unresolved = createFakeKube();
     expect(await launchCheck(account(), unresolved).run()).toMatchObject({ state: 'skipped' });
     unresolved.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions: conditions.slice(1) } });
     expect(await launchCheck(account(), unresolved).run()).toMatchObject({ state: 'skipped' });
   });
 
-  test('a cloud that does not answer is the runner’s to tell', async () => {
+  test('passes an error of the cloud on', async () => {
     await expect(launchCheck(account({ tryOut: away }), kube).run()).rejects.toThrow('away');
   });
 });
 
-describe('interruption-queue', () => {
+describe('doctor check interruption-queue', () => {
   const verdict = (waiting: number | undefined) =>
     queueCheck(account({ queue: { name: 'q', look: () => Promise.resolve({ waiting }) } })).run();
 
-  test('none, read, not read by anybody, with attributes that nobody may read', async () => {
+  test('warns without a queue, with many messages waiting, and with unreadable attributes', async () => {
     expect(await queueCheck(account()).run()).toMatchObject({
       state: 'warning',
       found: expect.stringContaining('INTERRUPTION_QUEUE is not set'),
@@ -124,7 +124,7 @@ describe('interruption-queue', () => {
     });
   });
 
-  test('one that is not there is the runner’s to tell', async () => {
+  test('passes the error for a queue that does not exist on', async () => {
     const check = queueCheck(account({ queue: { name: 'q', look: away } }));
     await expect(check.run()).rejects.toThrow('away');
     expect(check.unanswered).toContain('INTERRUPTION_QUEUE');

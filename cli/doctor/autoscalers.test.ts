@@ -32,8 +32,8 @@ async function run(check: Check): Promise<CheckOutcome> {
   return running;
 }
 
-describe('operator', () => {
-  test('one leads, one led once, nobody ever did', async () => {
+describe('doctor check operator', () => {
+  test('fails where nobody holds the lease or it has expired, and is ok with a leader', async () => {
     const kube = createFakeKube();
     expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({
       state: 'failed',
@@ -46,8 +46,8 @@ describe('operator', () => {
   });
 });
 
-describe('karpenter', () => {
-  test('does not run, holds its lease, has left it', async () => {
+describe('doctor check karpenter', () => {
+  test('is ok where Karpenter does not run or its lease has expired, and fails while it holds the lease', async () => {
     const kube = createFakeKube();
     expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({ state: 'ok' });
     lease(kube, karpenterLease, 60_000);
@@ -60,7 +60,7 @@ describe('karpenter', () => {
     });
   });
 
-  test('has replicas that do not lead yet', async () => {
+  test('warns of running replicas that do not hold the lease yet', async () => {
     const kube = createFakeKube();
     deployment(kube, 'kube-system', 'karpenter', 'public.ecr.aws/karpenter/controller:1.14.0');
     expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({
@@ -69,7 +69,7 @@ describe('karpenter', () => {
     });
   });
 
-  test('runs where its lease is not looked for', async () => {
+  test('fails where Karpenter runs in another namespace than the one of its lease that is checked', async () => {
     const kube = createFakeKube();
     const image = 'public.ecr.aws/karpenter/controller:1.14.0';
     deployment(kube, 'karpenter', 'karpenter', image, 0);
@@ -83,8 +83,8 @@ describe('karpenter', () => {
   });
 });
 
-describe('cluster-autoscaler', () => {
-  test('does not run, runs as a Deployment, holds a lease', async () => {
+describe('doctor check cluster-autoscaler', () => {
+  test('is ok where it does not run, and warns of its lease and of its Deployment', async () => {
     const kube = createFakeKube();
     expect(await run(clusterAutoscalerCheck(kube, clock))).toMatchObject({ state: 'ok', found: 'does not run' });
     lease(kube, casLease, 1000);
@@ -99,7 +99,7 @@ describe('cluster-autoscaler', () => {
     });
   });
 
-  test('who may not read its lease goes by Deployments; any other failure is told', async () => {
+  test('uses Deployments where the lease may not be read, and passes other errors on', async () => {
     const refusing = (error: Error): Pick<KubeClient, 'get' | 'list'> => ({
       list: () => Promise.resolve([]),
       get: () => Promise.reject(error),
@@ -112,7 +112,7 @@ describe('cluster-autoscaler', () => {
   });
 });
 
-test('an API server that does not answer is the runner’s to tell', async () => {
+test('doctor checks operator and karpenter pass an error of the API server on', async () => {
   const kube = createFakeKube();
   kube.fail(new Error('away'));
   await expect(operatorCheck(kube, ownLease, clock).run()).rejects.toThrow('away');

@@ -18,10 +18,10 @@ test.each<[string, [number, number, number], string, string]>([
   ['a little behind', [90, 100, 90], 'warning', 'this clock is 10 seconds behind that of cloud'],
   ['far ahead', [461, 100, 461], 'failed', 'this clock is 360 seconds ahead of that of cloud'],
   ['far behind', [0, 360, 0], 'failed', 'this clock is 360 seconds behind that of cloud'],
-])('%s', async (_name, [asked, other, answered], state, found) => {
+])('doctor check clock: %s', async (_name, [asked, other, answered], state, found) => {
   expect(await verdict(asked, other, answered)).toMatchObject({ state, found });
 });
 
-test('an answer without a time tells nothing', async () => {
+test('doctor check clock is skipped where the answer has no time', async () => {
   expect(await verdict(100, undefined, 100)).toMatchObject({ state: 'skipped' });
 });

@@ -8,7 +8,7 @@ kube.put('Namespace', { metadata: { name: 'kube-system', uid: 'own' } });
 const verdict = (recorded: string | undefined) =>
   clusterNameCheck(kube, { recordedUid: () => Promise.resolve(recorded) }, 'prod').run();
 
-test('the name is of this cluster, of another, of none yet', async () => {
+test('doctor check cluster-name: ok for this cluster, failed for another, a warning where none is recorded', async () => {
   expect(await verdict('own')).toEqual({ state: 'ok', found: 'prod is this cluster', mend: '' });
   expect(await verdict('other')).toMatchObject({
     state: 'failed',
@@ -18,7 +18,7 @@ test('the name is of this cluster, of another, of none yet', async () => {
   expect(await verdict(undefined)).toMatchObject({ state: 'warning' });
 });
 
-test('what cannot be read is the runner’s to tell', async () => {
+test('doctor check cluster-name passes unreadable records on as errors', async () => {
   const away = { recordedUid: () => Promise.reject(new Error('away')) };
   await expect(clusterNameCheck(kube, away, 'prod').run()).rejects.toThrow('away');
   const engine = { recordedUid: () => Promise.resolve('own') };

@@ -21,8 +21,8 @@ async function verdict(change: (definition: Definition) => Definition | undefine
   return definitionsCheck(kube).run();
 }
 
-describe('definitions', () => {
-  test('those of this version, with what the API server adds', async () => {
+describe('doctor check definitions', () => {
+  test('is ok with the CRDs of this version, defaults of the API server included', async () => {
     const { state } = await verdict((each) => ({ ...each, spec: { ...each.spec, conversion: { strategy: 'None' } } }));
     expect(state).toBe('ok');
   });
@@ -50,14 +50,14 @@ describe('definitions', () => {
     expect(answer.mend).toContain('stowage crds --apply');
   });
 
-  test('an API server that does not answer is the runner’s to tell', async () => {
+  test('passes an error of the API server on', async () => {
     const kube = createFakeKube();
     kube.fail(new Error('away'));
     await expect(definitionsCheck(kube).run()).rejects.toThrow('away');
   });
 });
 
-describe('the first difference', () => {
+describe('first difference of two CRDs', () => {
   test.each([
     [{ a: 1 }, { a: 1, b: 2 }, undefined],
     [{ a: { b: 1 } }, { a: {} }, 'x.a.b'],

@@ -21,8 +21,8 @@ const described = (description: () => Promise<object>) => ({ getHandle: () => ({
 const grpcError = (code: number): Error =>
   Object.assign(new Error(`code ${code}`), { code, details: '', metadata: {} });
 
-describe('the reader of Temporal', () => {
-  test('asks with a deadline', async () => {
+describe("doctor's Temporal client", () => {
+  test('calls with a deadline', async () => {
     const { engine, deadlines } = reader({
       workflowService: { getSystemInfo: () => Promise.resolve({ serverVersion: '1.29.1' }) },
     });
@@ -30,13 +30,13 @@ describe('the reader of Temporal', () => {
     expect(deadlines).toHaveLength(1);
   });
 
-  test('tells why the frontend cannot be reached', async () => {
+  test('says why the frontend cannot be reached', async () => {
     const client = { connection: {}, options: {} } as unknown as Client;
     const connected = () => Promise.reject(new Error('connection refused'));
     await expect(createEngineReader(client, 'c', connected).serverVersion()).rejects.toThrow('connection refused');
   });
 
-  test('a namespace has its state and retention, or is not there', async () => {
+  test("gives a namespace's state and retention, or undefined for an unknown one", async () => {
     const found = { namespaceInfo: { state: 1 }, config: { workflowExecutionRetentionTtl: { seconds: 3600 } } };
     const namespaceOf = (describeNamespace: () => Promise<object>) =>
       reader({ workflowService: { describeNamespace } }).engine.namespace();
@@ -50,7 +50,7 @@ describe('the reader of Temporal', () => {
     await expect(namespaceOf(() => Promise.reject(grpcError(7)))).rejects.toThrow('code 7');
   });
 
-  test('search attributes are told by name', async () => {
+  test('lists search attributes by name', async () => {
     const listSearchAttributes = () => Promise.resolve({ customAttributes: { StowagePhase: 1 } });
     const { missing, mistyped } = await reader({ operatorService: { listSearchAttributes } }).engine.searchAttributes();
 
@@ -58,7 +58,7 @@ describe('the reader of Temporal', () => {
     expect(mistyped).toEqual([{ name: 'StowagePhase', wanted: 'KEYWORD', found: 'TEXT' }]);
   });
 
-  test('the cluster that the name stands for is the one that is recorded', async () => {
+  test("reads the UID recorded for the cluster's name", async () => {
     const memo = { kubeSystemUid: 'uid' };
     expect(await reader({ schedule: described(() => Promise.resolve({ memo })) }).engine.recordedUid()).toBe('uid');
   });

@@ -6,7 +6,7 @@ import { oldestTemporal } from '../../process/engine-version.js';
 const away = () => Promise.reject(new Error('away'));
 const hour = 3_600_000;
 
-describe('temporal', () => {
+describe('doctor check temporal', () => {
   const verdict = (version: string) =>
     temporalCheck({ serverVersion: () => Promise.resolve(version) }, 'frontend:7233').run();
 
@@ -19,14 +19,14 @@ describe('temporal', () => {
     expect(await verdict(version)).toMatchObject({ state });
   });
 
-  test('one that does not answer is the runner’s to tell', async () => {
+  test('passes an error of Temporal on', async () => {
     const check = temporalCheck({ serverVersion: away }, 'frontend:7233');
     await expect(check.run()).rejects.toThrow('away');
     expect(check.unanswered).toContain('frontend:7233');
   });
 });
 
-describe('temporal-namespace', () => {
+describe('doctor check temporal-namespace', () => {
   const verdict = (found: { isOpen: boolean; retentionMs: number } | undefined) =>
     namespaceCheck({ namespace: () => Promise.resolve(found) }, 'stowage').run();
 
@@ -39,16 +39,16 @@ describe('temporal-namespace', () => {
     expect(await verdict(found)).toMatchObject({ state, found: expect.stringContaining(text) });
   });
 
-  test('one that nobody may see is the runner’s to tell', async () => {
+  test('passes a denial on', async () => {
     await expect(namespaceCheck({ namespace: away }, 'n').run()).rejects.toThrow('away');
   });
 });
 
-describe('search-attributes', () => {
+describe('doctor check search-attributes', () => {
   const verdict = (found: Awaited<ReturnType<Parameters<typeof searchAttributesCheck>[0]['searchAttributes']>>) =>
     searchAttributesCheck({ searchAttributes: () => Promise.resolve(found) }, 'n').run();
 
-  test('all there, some missing, one of another type', async () => {
+  test('is ok with all, failed with missing ones and with one of another type', async () => {
     expect(await verdict({ missing: [], mistyped: [] })).toMatchObject({ state: 'ok' });
     expect(await verdict({ missing: ['StowagePhase'], mistyped: [] })).toMatchObject({
       state: 'failed',
@@ -62,12 +62,12 @@ describe('search-attributes', () => {
     });
   });
 
-  test('those that nobody may list are the runner’s to tell', async () => {
+  test('passes a denial to list them on', async () => {
     await expect(searchAttributesCheck({ searchAttributes: away }, 'n').run()).rejects.toThrow('away');
   });
 });
 
-describe('task-queues', () => {
+describe('doctor check task-queues', () => {
   const now = Date.parse('2026-01-05T12:00:00Z');
   const queue = (more: Partial<ObservedQueue> = {}): ObservedQueue => ({
     ...{ name: 'c/control', tasks: 'workflow', backlog: 0, backlogAgeMs: 0, polledAt: now },
@@ -76,7 +76,7 @@ describe('task-queues', () => {
   const verdict = (...queues: ObservedQueue[]) =>
     taskQueuesCheck({ queues: () => Promise.resolve(queues) }, { now: () => now }).run();
 
-  test('polled, never polled, not polled any more, with tasks that wait', async () => {
+  test('is ok when polled, failed when never or no longer polled, with the number of waiting tasks', async () => {
     expect(await verdict(queue(), queue({ tasks: 'activity' }))).toMatchObject({
       state: 'ok',
       found: 'workers poll all 1 queue',
@@ -94,7 +94,7 @@ describe('task-queues', () => {
     });
   });
 
-  test('Temporal away is the runner’s to tell', async () => {
+  test('passes an error of Temporal on', async () => {
     await expect(taskQueuesCheck({ queues: away }, { now: () => now }).run()).rejects.toThrow('away');
   });
 });

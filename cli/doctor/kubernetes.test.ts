@@ -6,7 +6,7 @@ import { isOlder, versionIn } from '../../core/versions.js';
 
 const verdict = (version: string) => kubernetesCheck({ serverVersion: () => Promise.resolve(version) }).run();
 
-describe('kubernetes', () => {
+describe('doctor check kubernetes', () => {
   test.each([
     ['v1.36.1', 'ok'],
     ['v1.29.0-eks-036c24b', 'ok'],
@@ -16,13 +16,13 @@ describe('kubernetes', () => {
     expect(await verdict(version)).toMatchObject({ state, found: expect.stringContaining(version) });
   });
 
-  test('an API server that does not answer is the runner’s to tell', async () => {
+  test('passes an error of the API server on', async () => {
     const check = kubernetesCheck({ serverVersion: () => Promise.reject(new Error('away')) });
     await expect(check.run()).rejects.toThrow('away');
     expect(check.unanswered).toContain('KUBECONFIG');
   });
 
-  test('the oldest version is that of the chart', () => {
+  test('requires the kubeVersion of the chart', () => {
     const { kubeVersion } = parse(readFileSync('deploy/chart/Chart.yaml', 'utf8')) as { kubeVersion: string };
     expect(versionIn(kubeVersion)).toBe(oldestKubernetes);
   });
@@ -33,6 +33,6 @@ test.each([
   ['1.10', '1.9.9', false],
   ['2.0', '1.25.0', false],
   ['1.25', '1.25.0', false],
-])('%s is older than %s: %s', (version, than, expected) => {
+])('doctor compares versions: %s is older than %s: %s', (version, than, expected) => {
   expect(isOlder(version, than)).toBe(expected);
 });

@@ -29,8 +29,8 @@ function server(
   return { kube: { create, list: () => Promise.resolve(policies) } as unknown as Server, asked };
 }
 
-describe('permissions', () => {
-  test('each right is asked for by itself', async () => {
+describe('doctor check permissions', () => {
+  test('asks for each right separately', async () => {
     const { kube, asked } = server(own);
     expect(await permissionsCheck(kube, where).run()).toMatchObject({ state: 'ok' });
 
@@ -40,7 +40,7 @@ describe('permissions', () => {
     expect(asked).toContainEqual({ group: 'events.k8s.io', resource: 'events', verb: 'create' });
   });
 
-  test('leases are asked for where they are', () => {
+  test('asks for rights to leases in their namespaces', () => {
     const leases = rightsAt(where, all).filter(({ resource }) => resource === 'leases');
     const lease = { group: 'coordination.k8s.io', resource: 'leases' };
 
@@ -48,7 +48,7 @@ describe('permissions', () => {
     expect(leases).toContainEqual({ ...lease, verb: 'get', namespace: 'karpenter', name: 'leader' });
   });
 
-  test('what is denied is told by resource, with its verbs', async () => {
+  test('lists denied rights by resource, with verbs', async () => {
     const { kube } = server(own, ({ resource, verb, subresource }) => {
       return (resource === 'nodes' && ['patch', 'delete'].includes(verb)) || subresource === 'eviction';
     });
@@ -65,7 +65,7 @@ describe('permissions', () => {
     test.each([
       ['no DisruptionPolicy', []],
       ['one that only tells', [{ spec: { drainEscalation: [{ after: '10m', action: 'Notify' }] } }]],
-    ])('is not asked for with %s', async (_, policies) => {
+    ])('is not required with %s', async (_, policies) => {
       const { kube, asked } = server(own, isOfRestarts, policies);
 
       expect(await permissionsCheck(kube, where).run()).toMatchObject({ state: 'ok' });
@@ -73,7 +73,7 @@ describe('permissions', () => {
       expect(asked.some(isOfRestarts)).toBe(false);
     });
 
-    test('is missing where a policy has the step, which is named', async () => {
+    test('is required where a policy has a RestartOwner step, which is named', async () => {
       const { state, found, mend } = await permissionsCheck(server(own, isOfRestarts).kube, where).run();
 
       expect([state, found]).toEqual(['failed', `${own} may not patch deployments.apps, patch statefulsets.apps`]);
@@ -82,7 +82,7 @@ describe('permissions', () => {
       );
     });
 
-    test('is not asked for where policies may not be read, which is told by itself', async () => {
+    test('is not required where policies may not be read, which is reported instead', async () => {
       const { kube } = server(
         own,
         (right) => right.resource === 'disruptionpolicies' && right.subresource === undefined,
@@ -94,14 +94,14 @@ describe('permissions', () => {
     });
   });
 
-  test('of a lease the namespace is told', async () => {
+  test('names the namespace of a lease', async () => {
     const { kube } = server(own, ({ namespace }) => namespace === 'karpenter');
     expect((await permissionsCheck(kube, where).run()).found).toBe(
       `${own} may not get leases.coordination.k8s.io in karpenter`,
     );
   });
 
-  test('the rights of a person say nothing of Stowage’s', async () => {
+  test("warns when run by a person, whose rights say nothing of Stowage's", async () => {
     const { state, found, mend } = await permissionsCheck(server('ann').kube, where).run();
 
     expect(state).toBe('warning');
@@ -109,7 +109,7 @@ describe('permissions', () => {
     expect(mend).toContain('kubectl exec');
   });
 
-  test('an API server that does not answer is the runner’s to tell', async () => {
+  test('passes an error of the API server on', async () => {
     const away = () => Promise.reject(new Error('away'));
     const kube = { create: away, list: away } as unknown as Server;
     await expect(permissionsCheck(kube, where).run()).rejects.toThrow('away');

@@ -27,8 +27,8 @@ function nodeClass(kube: FakeKube, conditions: Condition[], amis: { id: string }
   kube.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions, amis } as never });
 }
 
-describe('node-pools', () => {
-  test('ready ones, and none at all', async () => {
+describe('doctor check node-pools', () => {
+  test('is ok with Ready NodePools, and warns without any', async () => {
     const kube = createFakeKube();
     expect(await nodePoolsCheck(kube).run()).toMatchObject({
       state: 'warning',
@@ -38,7 +38,7 @@ describe('node-pools', () => {
     expect(await nodePoolsCheck(kube).run()).toEqual({ state: 'ok', found: '1 ready', mend: '' });
   });
 
-  test('one that was deleted without its NodeClaims is named, with what to do', async () => {
+  test('names a NodePool that was deleted without its NodeClaims, with the remedy', async () => {
     const kube = createFakeKube();
     pool(kube, 'a', [isReady]);
     for (const [name, of] of [
@@ -53,7 +53,7 @@ describe('node-pools', () => {
     expect(outcome.mend).toContain('kubectl delete nodeclaims -l karpenter.sh/nodepool=b ');
   });
 
-  test('of one that is not ready its conditions say why', async () => {
+  test('gives the false conditions of a NodePool that is not Ready', async () => {
     const kube = createFakeKube();
     pool(kube, 'a', [isReady]);
     pool(kube, 'b', [isNotReady, withoutSubnets]);
@@ -63,7 +63,7 @@ describe('node-pools', () => {
     });
   });
 
-  test('one that says nothing else says what Ready says; one without conditions has not been looked at', async () => {
+  test('gives the message of Ready where no other condition is false, and says so where there is none', async () => {
     const kube = createFakeKube();
     pool(kube, 'a', [isNotReady]);
     pool(kube, 'b');
@@ -74,15 +74,15 @@ describe('node-pools', () => {
   });
 });
 
-describe('node-classes', () => {
-  test('ready ones, and none at all', async () => {
+describe('doctor check node-classes', () => {
+  test('is ok with Ready node classes, and warns without any', async () => {
     const kube = createFakeKube();
     expect(await nodeClassesCheck(kube, 'EC2NodeClass').run()).toMatchObject({ state: 'warning' });
     nodeClass(kube, [isReady]);
     expect(await nodeClassesCheck(kube, 'EC2NodeClass').run()).toMatchObject({ state: 'ok' });
   });
 
-  test('one that is not ready says why', async () => {
+  test('gives the reason of a node class that is not Ready', async () => {
     const kube = createFakeKube();
     nodeClass(kube, [isNotReady, withoutSubnets]);
     expect(await nodeClassesCheck(kube, 'EC2NodeClass').run()).toMatchObject({
@@ -92,7 +92,7 @@ describe('node-classes', () => {
     });
   });
 
-  test('one that a NodePool names must be there; those of other kinds and groups are of no interest', async () => {
+  test('fails for a node class that a NodePool names and that does not exist; other kinds are ignored', async () => {
     const kube = createFakeKube();
     nodeClass(kube, [isReady]);
     pool(kube, 'a', [isReady], 'gpu');
@@ -107,8 +107,8 @@ describe('node-classes', () => {
   });
 });
 
-describe('images', () => {
-  test('found, and not found', async () => {
+describe('doctor check images', () => {
+  test('is ok where images are found, failed where not', async () => {
     const kube = createFakeKube();
     expect(await imagesCheck(kube, 'EC2NodeClass').run()).toMatchObject({ state: 'skipped' });
     nodeClass(kube, [isReady], [{ id: 'ami-1' }]);
@@ -123,13 +123,13 @@ describe('images', () => {
     });
   });
 
-  test('simulated nodes have none', async () => {
+  test('is skipped for simulated nodes', async () => {
     expect(await imagesCheck(createFakeKube(), 'KWOKNodeClass').run()).toMatchObject({ state: 'skipped' });
   });
 });
 
 test.each([nodePoolsCheck, (kube: FakeKube) => nodeClassesCheck(kube, 'EC2NodeClass')])(
-  'an API server that does not answer is the runner’s to tell',
+  'doctor checks of pools pass an error of the API server on',
   async (check) => {
     const kube = createFakeKube();
     kube.fail(new Error('away'));

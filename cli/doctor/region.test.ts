@@ -11,7 +11,7 @@ const check = async (region: string | undefined, ...regions: readonly (string | 
   return regionCheck(kube, region).run();
 };
 
-test('is that of some node, of none', async () => {
+test('doctor check region: ok where a node is in the region, failed where none is', async () => {
   expect(await check('us-west-2', 'us-west-2', undefined)).toMatchObject({
     state: 'ok',
     found: 'us-west-2, where 1 node of the cluster is',
@@ -27,7 +27,7 @@ test('is that of some node, of none', async () => {
   });
 });
 
-test('tells nothing without a region, or where no node says its own', async () => {
+test('doctor check region is skipped without a region, or where no node has one', async () => {
   expect(await check(undefined, 'us-west-2')).toMatchObject({ state: 'skipped' });
   expect(await check('us-west-2', undefined)).toMatchObject({ state: 'skipped' });
   expect(await check('us-west-2')).toMatchObject({ state: 'skipped' });

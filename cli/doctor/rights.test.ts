@@ -14,7 +14,7 @@ const namespaces = { own: 'stowage', karpenter: 'kube-system' };
 /** Whose rights are people's (authorization/rights). */
 const people = /^stowage(-forced)?-orders$/;
 
-test('no verb is given that the client of the API server never sends', () => {
+test('deploy/rbac.yaml grants no verb that Stowage never sends', () => {
   // It has GET, POST, PATCH and DELETE; `update` on finalizers is what admission asks of whoever sets owner references.
   const unused = roles.flatMap(({ rules }) =>
     rules.filter(
@@ -24,7 +24,7 @@ test('no verb is given that the client of the API server never sends', () => {
   expect(unused).toEqual([]);
 });
 
-test('the rights that are asked for are those of deploy/rbac.yaml', () => {
+test('doctor asks for exactly the rights of deploy/rbac.yaml', () => {
   const documents = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Document);
   const given = documents
     .filter(({ metadata, rules }) => rules !== undefined && !people.test(metadata.name))

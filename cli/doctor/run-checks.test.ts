@@ -14,8 +14,8 @@ const check = (name: string, run: Check['run'], more: Partial<Check> = {}): Chec
 const fine = (name: string, more: Partial<Check> = {}): Check =>
   check(name, () => Promise.resolve(okCheck('good')), more);
 
-describe('checks', () => {
-  test('that throw hide no others', async () => {
+describe("running doctor's checks", () => {
+  test('a check that throws fails alone', async () => {
     const broken = check('a', () => Promise.reject(new Error('refused')));
 
     expect(await runChecks([broken, fine('b')], clock)).toEqual([
@@ -24,7 +24,7 @@ describe('checks', () => {
     ]);
   });
 
-  test('that need what failed or was skipped are skipped, and not run', async () => {
+  test('a check that needs a failed or skipped one is skipped, and not run', async () => {
     let ran = false;
     const after = check('c', () => Promise.resolve((ran = true)).then(() => okCheck('')), { needs: ['b'] });
     const results = await runChecks(
@@ -39,7 +39,7 @@ describe('checks', () => {
     expect(ran).toBe(false);
   });
 
-  test('a warning is in nobody’s way', async () => {
+  test('a check that needs one with a warning is run', async () => {
     const results = await runChecks(
       [check('a', () => Promise.resolve(warning('odd', 'look'))), fine('b', { needs: ['a'] })],
       clock,
@@ -47,7 +47,7 @@ describe('checks', () => {
     expect(results.map(({ state }) => state)).toEqual(['warning', 'ok']);
   });
 
-  test('run side by side, and one that does not end in time fails', async () => {
+  test('checks run in parallel, and one that exceeds its deadline fails', async () => {
     const silent = (name: string, deadlineMs: number): Check =>
       check(name, () => new Promise(() => undefined), { deadlineMs });
     const running = runChecks([silent('a', 1000), silent('b', 2000), fine('c')], clock);
@@ -60,14 +60,14 @@ describe('checks', () => {
     ]);
   });
 
-  test('a check can only need what stands before it', async () => {
+  test('a check can only need an earlier one', async () => {
     await expect(runChecks([fine('a', { needs: ['b'] }), fine('b')], clock)).rejects.toThrow(
       'check a needs b, which is no check before it',
     );
   });
 });
 
-test('of many things the first are named', () => {
+test('someOf lists the first names and counts the rest', () => {
   expect(someOf(['a', 'b'])).toBe('a, b');
   expect(someOf(['a', 'b', 'c'], 2)).toBe('a, b and 1 more');
 });

@@ -35,8 +35,8 @@ function stub(): { readonly client: Client; readonly asked: object[] } {
   return { client: client as unknown as Client, asked };
 }
 
-describe('Temporal as a node is read from it', () => {
-  test('lists no more than it is asked for', async () => {
+describe('history: reading Temporal', () => {
+  test('lists no more executions than asked for', async () => {
     const { client, asked } = stub();
     const found = await temporalEngine(client).list("WorkflowType = 'launchNode'", 2);
 
@@ -47,7 +47,7 @@ describe('Temporal as a node is read from it', () => {
     expect(asked).toEqual([{ query: "WorkflowType = 'launchNode'" }]);
   });
 
-  test('reads the last step of a run alone', async () => {
+  test('reads only the last event of a run', async () => {
     const { client, asked } = stub();
     const last = await temporalEngine(client).lastStep(run);
 
@@ -55,14 +55,14 @@ describe('Temporal as a node is read from it', () => {
     expect(asked).toEqual([{ namespace: 'ns', execution: run, historyEventFilterType: 2 }]);
   });
 
-  test('reads the first step of a run alone', async () => {
+  test('reads only the first event of a run', async () => {
     const { client, asked } = stub();
     await temporalEngine(client).firstStep(run);
 
     expect(asked).toEqual([{ namespace: 'ns', execution: run, maximumPageSize: 1 }]);
   });
 
-  test('says how long ended workflows are kept', async () => {
+  test("reads the namespace's retention", async () => {
     await expect(temporalEngine(stub().client).retentionMs()).resolves.toBe(86_400_000);
   });
 });

@@ -38,7 +38,7 @@ const decision = {
 };
 const blocked = { state: 'blocked', blockedBy: ['pdb/shop/db'], blockers, remaining: 1, evicted: 0 };
 
-describe('what a workflow did, in plain words', () => {
+describe("history: a workflow's result in words", () => {
   test.each<[string, WorkflowKind, readonly Draft[], readonly string[]]>([
     [
       'a launch for pods',
@@ -260,7 +260,7 @@ describe('what a workflow did, in plain words', () => {
     expect(told(kind, drafts, kind === 'launch' ? ['shop/web-1'] : [])).toEqual(expected);
   });
 
-  test('a run that goes on from another tells nothing twice', () => {
+  test('a continued run repeats nothing', () => {
     const drain = { ...blocked, blockedSince: start };
     const first = steps(started({ reason: 'empty' }), did('drainNode', drain), {
       is: 'ended',
@@ -276,7 +276,7 @@ describe('what a workflow did, in plain words', () => {
   });
 });
 
-describe('a life', () => {
+describe('history: the life of a node', () => {
   const records: NodeRecords = {
     ...{ name: 'a-1', claimName: 'a-1', pods: [], gaps: [], isKubernetesRead: true, now: start },
     runs: [
@@ -301,7 +301,7 @@ describe('a life', () => {
     ],
   };
 
-  test('merges workflows by time, with the time between, and shows what is under way', () => {
+  test('merges workflows by time, with the time between them, and shows running ones', () => {
     expect(lifeText(lifeOf(records))).toBe(
       [
         'NodeClaim a-1, NodePool a',
@@ -324,7 +324,7 @@ describe('a life', () => {
     ['days', 3 * 24 * 3_600_000, '3 days'],
     ['one day', 24 * 3_600_000, '1 day'],
     ['hours', 36 * 3_600_000, '36 hours'],
-  ])('retention in %s', (_what, retentionMs, words) => {
+  ])('shows the retention in %s', (_what, retentionMs, words) => {
     expect(lifeOf({ ...records, runs: [], retentionMs }).notes[0]).toBe(
       `The launch of NodeClaim a-1 is not or no longer kept: Temporal keeps a workflow for ${words} after its end.`,
     );

@@ -101,12 +101,12 @@ function sources({ claims = [] as readonly NodeClaim[], runs = all } = {}): Sour
   return { engine: engineOf(runs), kube: kube as unknown as Sources['kube'], cluster: 'stowage-local', now: 0 };
 }
 
-describe('a node of which only Temporal knows', () => {
+describe('history of a node that is no longer in Kubernetes', () => {
   test.each([
     ['its NodeClaim', 'example-2969a53eff'],
     ['its Node', 'ip-172-31-32-10.us-west-2.compute.internal'],
     ['its instance', 'i-d92246e023fa66f74'],
-  ])('is found by the name of %s, with its whole life in order', async (_of, name) => {
+  ])('is found by the name of %s, whole and in order', async (_of, name) => {
     const life = await knownLife(sources(), name);
 
     const whats = life.lines.map(({ what }) => what);
@@ -134,7 +134,7 @@ describe('a node of which only Temporal knows', () => {
     expect(life.lines[1]).toMatchObject({ workflowId: 'stowage-local/launch/ff32e727-677e-4796-b6c0-a5ff3dc333a9' });
   });
 
-  test('is found by the name of its Node though its launch is no longer kept, by its termination', async () => {
+  test('is found by its termination where its launch is past retention', async () => {
     const claim = 'example-2969a53eff';
     const node = 'ip-172-31-32-10.us-west-2.compute.internal';
     const kept = all.filter(({ type }) => type !== 'launchNode').map((run) => terminatedAs(run, claim, node));
@@ -143,7 +143,7 @@ describe('a node of which only Temporal knows', () => {
     await expect(knownLife(sources({ runs: kept }), 'ip-0')).rejects.toThrow('nothing is known of "ip-0"');
   });
 
-  test('commands are found whose first candidate is another node', async () => {
+  test('includes commands whose first candidate is another node', async () => {
     const life = await knownLife(sources(), 'example-dfae046766');
     const candidate = 'example-08831a18ba';
     const others = await knownLife(sources(), candidate);
@@ -153,7 +153,7 @@ describe('a node of which only Temporal knows', () => {
     expect(others.lines.filter(({ what }) => what.startsWith(proposed)).length).toBeGreaterThan(0);
   });
 
-  test('says what retention has taken', async () => {
+  test('says from when on history is past retention', async () => {
     const runs = all.filter(({ type }) => type !== 'launchNode' && type !== 'terminateNode');
     const life = await knownLife(sources({ runs }), 'example-2969a53eff');
 
@@ -165,7 +165,7 @@ describe('a node of which only Temporal knows', () => {
     ]);
   });
 
-  test('a history that is gone by now is named, and the rest is told', async () => {
+  test('names a history that was deleted meanwhile, and shows the rest', async () => {
     const own = sources();
     const steps: Engine['steps'] = async (run) =>
       run.workflowId.includes('/terminate/') ? Promise.reject(new Error('not found')) : own.engine.steps(run);
@@ -176,7 +176,7 @@ describe('a node of which only Temporal knows', () => {
     expect(life.notes).toContain(`The history of ${gone} cannot be read: not found.`);
   });
 
-  test('an API server that is away is no reason to say nothing', async () => {
+  test('is shown without the API server', async () => {
     const away = { list: async () => Promise.reject(new Error('connection refused')) };
     const life = await knownLife({ ...sources(), kube: away as unknown as Sources['kube'] }, 'example-2969a53eff');
 
@@ -189,7 +189,7 @@ describe('a node of which only Temporal knows', () => {
   });
 });
 
-describe('a node that Kubernetes has', () => {
+describe('history of a node in Kubernetes', () => {
   const claim = {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
@@ -210,7 +210,7 @@ describe('a node that Kubernetes has', () => {
   } as unknown as NodeClaim;
 
   test.each(['late-1', 'node-1', 'i-0late'])(
-    'is found as %s, and tells what its workflows no longer do',
+    'is found as %s, and includes what its workflows no longer have',
     async (name) => {
       const records = await readNode(sources({ claims: [claim] }), name);
 
@@ -223,7 +223,7 @@ describe('a node that Kubernetes has', () => {
   );
 });
 
-test('a name that nobody knows is an error that names what was looked for', async () => {
+test('history of an unknown name fails, and says what was looked up', async () => {
   const asked = knownLife(sources(), 'nobody');
 
   await expect(asked).rejects.toBeInstanceOf(UsageError);
@@ -233,7 +233,7 @@ test('a name that nobody knows is an error that names what was looked for', asyn
   );
 });
 
-test('every recorded run of a node has something to tell', () => {
+test('each run in the recorded histories of a node gives a line of its life', () => {
   const runs = all.flatMap((run) => {
     const kind = parseWorkflowId(run.workflowId)?.kind;
     return kind !== undefined && isDescribed(kind) ? [{ ...run, kind }] : [];

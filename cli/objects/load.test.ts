@@ -34,8 +34,8 @@ const pool = (spec: object = {}) => ({
   spec: { template: { spec: {} }, ...spec },
 });
 
-describe('what can be read', () => {
-  test('a List of several kinds; kinds that packing does not read are passed over', () => {
+describe('reading objects from files', () => {
+  test('a List of several kinds is read, and kinds that packing does not use are skipped', () => {
     const objects = loadObjects([
       file('list.json', list(pod(), pool(), { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } })),
     ]);
@@ -45,14 +45,14 @@ describe('what can be read', () => {
     expect(Object.keys(objects).sort()).toEqual(['nodePools', 'pods']);
   });
 
-  test('a PodList whose items name no kind', () => {
+  test('a PodList whose items have no kind is read', () => {
     const { metadata, spec } = pod();
     expect(
       loadObjects([file('pods.json', { apiVersion: 'v1', kind: 'PodList', items: [{ metadata, spec }] })]).pods,
     ).toHaveLength(1);
   });
 
-  test('one object, an array, and YAML documents, over several files', () => {
+  test('single objects, arrays and YAML documents are read from several files', () => {
     const objects = loadObjects([
       file('one.json', pod()),
       file('array.json', [pod({}, 'web-1')]),
@@ -62,23 +62,23 @@ describe('what can be read', () => {
     expect(objects.namespaces).toHaveLength(1);
   });
 
-  test('defaults are filled in as the API server would', () => {
+  test('defaults are filled in as by the API server', () => {
     const { nodePools } = loadObjects([file('pool.json', pool())]);
     expect(nodePools[0]?.spec.disruption.budgets).toEqual([{ nodes: '10%' }]);
     expect(nodePools[0]?.spec.template.spec.expireAfter).toBe('720h');
   });
 
-  test('the same object twice counts once', () => {
+  test('an object given twice counts once', () => {
     expect(loadObjects([file('a.json', list(pod())), file('b.json', list(pod()))]).pods).toHaveLength(1);
   });
 
-  test('a pod without a namespace is in the default one', () => {
+  test('a pod without a namespace is in default', () => {
     const bare = { ...pod(), metadata: { name: 'x' } };
     expect(loadObjects([file('bare.json', bare)]).pods[0]?.metadata.namespace).toBe('default');
   });
 });
 
-describe('what is refused, by file, object and field', () => {
+describe('refused objects are reported by file, object and field', () => {
   const refused: [string, unknown, string[]][] = [
     ['broken JSON', '{"kind": "List", ', ['not valid JSON']],
     ['broken YAML', 'kind: [', ['not valid YAML']],
@@ -187,18 +187,18 @@ describe('what is refused, by file, object and field', () => {
     for (const part of [path, ...parts]) expect(message).toContain(part);
   });
 
-  test('a file that is not there, is a folder, or is empty', () => {
+  test('a file that does not exist, is a folder or is empty is refused', () => {
     expect(() => loadObjects([join(folder, 'nowhere.json')])).toThrow('nowhere.json: no such file');
     expect(() => loadObjects([folder])).toThrow(`${folder}: it is a folder`);
     expect(() => loadObjects([file('empty.json', ' \n')])).toThrow('empty.json: it is empty');
   });
 
-  test('one object without a kind', () => {
+  test('a single object without a kind is refused', () => {
     expect(() => loadObjects([file('kind.json', { metadata: { name: 'x' } })])).toThrow(/kind\.json: kind: expected/);
   });
 });
 
-describe('as kubectl reads it', () => {
+describe('objects are read as kubectl reads them', () => {
   const pods = (name: string, text: string) => loadObjects([file(name, text)]).pods;
   const first = (name: string, text: string): { name?: string; spec: Record<string, unknown> } => {
     const [found] = pods(name, text);
@@ -206,7 +206,7 @@ describe('as kubectl reads it', () => {
   };
   const head = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n';
 
-  test('nulls are absent, wherever they stand', () => {
+  test('null is absent everywhere', () => {
     const nulls = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(nulls);
       if (value === null || typeof value !== 'object') return value;
@@ -226,7 +226,7 @@ describe('as kubectl reads it', () => {
     expect([nodeName, none]).toEqual([undefined, undefined]);
   });
 
-  test('merge keys merge, 1.1 booleans are booleans, dates and base 60 are texts', () => {
+  test('YAML merge keys, 1.1 booleans, dates and base 60 numbers', () => {
     const { spec } = first(
       'yaml.yaml',
       `${head}spec:\n  x: &x {hostNetwork: yes}\n  z: {<<: *x, d: 2020-01-01, t: 1:30}\n  hostNetwork: off\n  containers: []\n`,
@@ -234,7 +234,7 @@ describe('as kubectl reads it', () => {
     expect(spec).toMatchObject({ hostNetwork: false, z: { hostNetwork: true, d: '2020-01-01', t: '1:30' } });
   });
 
-  test('several JSON values, Lists in Lists, flow YAML, a document that ends, and UTF-16', () => {
+  test('several JSON values, nested Lists, flow YAML, a document end marker and UTF-16', () => {
     const [a, b] = [pod({}, 'a'), pod({}, 'b')];
     const names = (text: string) => pods('some', text).map(({ metadata }) => metadata.name);
     expect(names(`${JSON.stringify(a, null, 2)}\n${JSON.stringify(b)}`)).toEqual(['a', 'b']);
@@ -245,7 +245,7 @@ describe('as kubectl reads it', () => {
     expect(loadObjects([join(folder, 'wide')]).pods).toHaveLength(1);
   });
 
-  test('a group and a kind together say what an object is', () => {
+  test('the kind of an object is its group and kind together', () => {
     const others = ['serving.knative.dev/v1 Service', 'longhorn.io/v1beta2 Node', 'provisioning.cattle.io/v1 NodePool'];
     const foreign = others.map((each) => {
       const [apiVersion, kind] = each.split(' ');
@@ -257,7 +257,7 @@ describe('as kubectl reads it', () => {
     ]);
   });
 
-  test("pools and claims of another autoscaler's node class are left out, and told", () => {
+  test("NodePools and claims of another provider's node class are skipped and reported", () => {
     const nodeClassRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
     const auto = { ...pool({ template: { spec: { nodeClassRef } } }), metadata: { name: 'auto' } };
     const claim = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', metadata: { name: 'c' }, spec: { nodeClassRef } };
@@ -269,7 +269,7 @@ describe('as kubectl reads it', () => {
     expect(warnings[0]).toMatch(/NodePool auto is left out.* NodeClass of eks\.amazonaws\.com \(EKS Auto Mode\)/);
   });
 
-  test('a misspelt field of a built-in kind is said, once for each field; other fields that are not read are not', () => {
+  test('a misspelt field of a built-in kind is reported once; other unknown fields are not', () => {
     const odd = (name: string) => ({
       ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, annotation: { a: 'b' }, managedFields: [] } },
       spec: {
@@ -290,15 +290,20 @@ describe('as kubectl reads it', () => {
     ]);
   });
 
-  test.each(['README.md', 'docs/moving-from-karpenter.md'])('the export of %s has every kind that is read', (page) => {
-    const exported = /^kubectl get (\S+) -A -o json > cluster.json$/m.exec(readFileSync(page, 'utf8'))![1]!.split(',');
-    const short = { PodDisruptionBudget: 'pdb', PersistentVolumeClaim: 'pvc', PersistentVolume: 'pv' };
-    const names = Object.keys(builtInShapes).map(
-      (kind) => new Map(Object.entries(short)).get(kind) ?? `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`,
-    );
-    expect([...names, 'karpenter'].filter((name) => !exported.includes(name))).toEqual([]);
-    expect(readFileSync('README.md', 'utf8')).toContain('`,capacitybuffers`');
-  });
+  test.each(['README.md', 'docs/moving-from-karpenter.md'])(
+    'the export made with %s has every kind that is read',
+    (page) => {
+      const exported = /^kubectl get (\S+) -A -o json > cluster.json$/m
+        .exec(readFileSync(page, 'utf8'))![1]!
+        .split(',');
+      const short = { PodDisruptionBudget: 'pdb', PersistentVolumeClaim: 'pvc', PersistentVolume: 'pv' };
+      const names = Object.keys(builtInShapes).map(
+        (kind) => new Map(Object.entries(short)).get(kind) ?? `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`,
+      );
+      expect([...names, 'karpenter'].filter((name) => !exported.includes(name))).toEqual([]);
+      expect(readFileSync('README.md', 'utf8')).toContain('`,capacitybuffers`');
+    },
+  );
 
   const refused: [string, string, RegExp][] = [
     ['karpenter.sh/v1alpha5', 'Provisioner', /Provisioner x is of karpenter.sh\/v1alpha5: stowage convert makes it v1/],
@@ -311,7 +316,7 @@ describe('as kubectl reads it', () => {
     expect(() => loadObjects([file('old.json', object)])).toThrow(message);
   });
 
-  test('unknown fields are told at any depth and in metadata, together with other problems; a status may have any', () => {
+  test('unknown fields are reported at any depth and in metadata, with other problems; a status may have any', () => {
     const template = { spec: { requirments: [], taints: [{ key: 'a', efect: 'NoSchedule' }] } };
     const odd = { ...pool({ template, weight: 101 }), metadata: { name: 'x', lables: {} }, status: { later: 1 } };
     expect(() => loadObjects([file('odd.json', odd)])).toThrow(
@@ -332,13 +337,13 @@ describe('as kubectl reads it', () => {
     ],
     ['kind: Pod\nspec:\n...\n  a: 1\n', /line 3: text after the end of a document \(\.\.\.\)/],
     ['? [a]\n: 1\n', /a key is no text/],
-  ])('templates and what is half YAML get a sentence: %#', (text, message) => {
+  ])('Helm templates and half-written YAML are reported in a sentence: %#', (text, message) => {
     expect(() => loadObjects([file('template.yaml', text)])).toThrow(message);
   });
 
   // Tens of thousands of errors: the fuzzer holds readers to a second each (test/property/fuzz.test.ts).
   test.each(['*'.concat('['.repeat(60_000)), '*a['.repeat(30_000), `${'a'.repeat(100)}: "a" ${'b'.repeat(100)}`])(
-    'broken YAML is told once, with a part of its line, however often it breaks: %#',
+    'broken YAML is reported once, with a part of its line: %#',
     (text) => {
       expect(() => pods('broken.yaml', text)).toThrow(/line 1, column \d+: not valid YAML: .*:\n\n.{1,80}\n *\^$/);
     },

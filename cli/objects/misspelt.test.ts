@@ -24,7 +24,7 @@ function takenFor(type: string, check: Check | undefined, path: string): string[
   ]);
 }
 
-test.each(Object.keys(builtInShapes))('no field that Kubernetes has in a %s is taken for a misspelt one', (kind) => {
+test.each(Object.keys(builtInShapes))('no field of a Kubernetes %s is taken for a misspelt one', (kind) => {
   expect(types.get(`V1${kind}`)).toBeDefined();
   expect(takenFor(`V1${kind}`, builtInShapes[kind], kind)).toEqual([]);
 });

@@ -13,7 +13,7 @@ const types = [instanceType('small', { cpu: 2, price: 0.2 }), instanceType('larg
 const frontier = (...pods: ReturnType<typeof podsOf>) => frontierOf(packingInput({ pods }, { types }));
 const eight = podsOf(8, 'p', { cpu: '2' });
 
-test('a table that marks what is planned and says from which cost of a node on each plan is best', () => {
+test('plan --frontier prints a table that marks the default plan and the node cost from which each plan is best', () => {
   const text = frontierText(frontier(...eight), 12.3);
   const [, , cheapest, fewest] = text.split('\n');
   expect(cheapest!.trim().split(/\s{2,}/)).toEqual(['*', '8', '$1.6000', '0.0%', '$1.6000', '$0.0000', '8 small']);
@@ -21,13 +21,13 @@ test('a table that marks what is planned and says from which cost of a node on e
   expect(text).toContain('* is the plan.');
 });
 
-test('pods without a place are counted, and nothing is shown where nothing is launched', () => {
+test('plan --frontier counts unplaced pods, and prints nothing where nothing is launched', () => {
   expect(frontierText(frontier(...podsOf(1, 'huge', { cpu: '64' })), 1)).toBe('No node would be launched.\n');
   const text = frontierText(frontier(...eight, ...podsOf(1, 'huge', { cpu: '64' })), 1);
   expect(text).toContain('1 pod cannot be placed; run without --frontier to see why.');
 });
 
-test('the same as JSON', () => {
+test('plan --frontier prints the same as JSON', () => {
   const { points, taken, unschedulable, lowerBoundPerHour } = frontierDocument(frontier(...eight), 1);
   expect(taken).toEqual({ nodes: 8, pricePerHour: 1.6 });
   expect(points).toEqual([

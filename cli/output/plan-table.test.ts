@@ -5,7 +5,7 @@ import { planText } from './plan-table.js';
 
 const empty: Plan = { newNodeClaims: [], existingNodes: [], unschedulable: [], pricePerHour: 0, lowerBoundPerHour: 0 };
 
-test('a plan that leaves pods for the next pass says so; they are not among those that cannot be placed', () => {
+test('plan: pods left to the next pass are listed apart from those that cannot be placed', () => {
   const plan: Plan = {
     ...empty,
     deferred: ['default/a', 'default/b'],
@@ -25,18 +25,18 @@ test('a plan that leaves pods for the next pass says so; they are not among thos
   });
 });
 
-test('a plan that leaves nobody out does not speak of it', () => {
+test('plan: without pods left to the next pass it does not mention them', () => {
   expect(planText(empty, 1)).toBe('No pod is pending.\n');
   expect(planDocument(empty, 1)).toMatchObject({ deferred: [], ignoredPreferences: [] });
 });
 
-test('pods that their scheduling gates hold back are no pods that pend, and are named', () => {
+test('plan: pods with scheduling gates are not pending, and are named', () => {
   expect(planText({ ...empty, gated: ['shop/a', 'shop/b'] }, 1)).toBe(
     '2 pods not planned for: they have scheduling gates\n  shop/a, shop/b\n\nNo other pod is pending.\n',
   );
 });
 
-test('what the bound knows nothing of stands behind the price', () => {
+test('plan: what the lower bound ignores is printed after the price', () => {
   const placed = {
     ...empty,
     existingNodes: [{ node: 'n', pods: ['default/a'] }],
@@ -54,7 +54,7 @@ test('what the bound knows nothing of stands behind the price', () => {
   expect(planDocument(placed, 1).boundLeavesOut).toEqual([]);
 });
 
-test('a plan is compared with plans that have as few nodes and keep the same preferences', () => {
+test('plan: it is compared with plans of at most as many nodes that keep the same preferences', () => {
   const plan: Plan = {
     ...empty,
     existingNodes: [{ node: 'n', pods: ['default/a'] }],
@@ -76,7 +76,7 @@ test('a plan is compared with plans that have as few nodes and keep the same pre
   expect(planDocument({ ...empty, pricePerHour: 2, lowerBoundPerHour: 1 }, 1).comparableLowerBoundPerHour).toBe(1);
 });
 
-test('pods that are placed without some of their preferences are named', () => {
+test('plan: pods placed without some of their preferences are named', () => {
   const plan: Plan = {
     ...empty,
     relaxed: [
@@ -95,7 +95,7 @@ test('pods that are placed without some of their preferences are named', () => {
   expect(planDocument(empty, 1).relaxed).toEqual([]);
 });
 
-test('objects that the engine cannot work with are named', () => {
+test('plan: objects that cannot be parsed are named', () => {
   const setAside = [{ kind: 'NodePool', name: 'odd', error: 'no such operator' }];
   const text = planText({ ...empty, setAside }, 1);
   expect(text).toContain('1 object left out, which the engine cannot work with\n  NodePool odd: no such operator');

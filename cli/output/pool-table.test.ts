@@ -6,7 +6,7 @@ const pool = (nodePool: string, prices: object) => ({
 });
 
 // Rule `surfaces/least-possible`.
-test('several NodePools have a line for all of them, which is not the sum of the least that each could cost', () => {
+test('least price: several NodePools have a line for all, which is not the sum of their lines', () => {
   const pools = [
     pool('dear', { pricePerHour: 0.3, leastPossiblePerHour: 0.2 }),
     pool('fair', { pricePerHour: 0.1, leastPossiblePerHour: 0.1 }),
@@ -22,7 +22,7 @@ all                    4   $0.4000          $0.2500 (+60%)`.trimStart(),
   );
 });
 
-test('what nobody knows is left out', () => {
+test('least price: unknown values are left out', () => {
   const pools = [pool('a', { pricePerHour: 0.3 }), pool('b', {})];
   expect(poolTable({ pools })).toBe(
     `
@@ -33,7 +33,7 @@ all                    4`.trimStart(),
   );
 });
 
-test('how far a price is above the bound is said only where both are of the same pods and the same moment', () => {
+test('least price: the distance to the bound is printed only for the same pods at the same time', () => {
   const pools = [
     pool('less', { nodes: 3, draining: 1, pricePerHour: 0.3, leastPossiblePerHour: 0.2, leastPossibleWithout: 1 }),
     pool('late', { pricePerHour: 0.1, leastPossiblePerHour: 0.2 }),

@@ -12,7 +12,7 @@ const attributes: Step = {
 };
 const told = (...runs: Run[]) => ordersIn(runs, at - 1000);
 
-test('an order has whoever gave it, why, and what it is about', () => {
+test('report: an order has its actor, reason and object', () => {
   const { orders } = told(
     run('prod/terminate/1', [
       attributes,
@@ -41,7 +41,7 @@ test('an order has whoever gave it, why, and what it is about', () => {
   ]);
 });
 
-test('what workflows tell each other, what came before the time, and what makes no sense is no order', () => {
+test('report: signals between workflows, earlier orders and invalid ones are no orders', () => {
   const { orders } = told(
     run('prod/terminate/1', [
       message('expedite', { deadline: 1 }),
@@ -54,7 +54,7 @@ test('what workflows tell each other, what came before the time, and what makes 
   expect(orders).toEqual([]);
 });
 
-test('force is told with whose it was and with its pods', () => {
+test('report: force has its actor and pods', () => {
   const publish = (reason: string, text: string): Step => ({
     ...{ is: 'activity', at, name: 'publishDisruption', result: undefined },
     input: { nodes: ['n1'], reason, message: text },
@@ -77,7 +77,7 @@ test('force is told with whose it was and with its pods', () => {
   ]);
 });
 
-test('of the looks at what a command saves the last one counts', () => {
+test('report: the last measured saving of a command counts', () => {
   const look = (afterMs: number, realised: number): Step => ({
     ...{ is: 'activity', at, name: 'measureCommand' },
     input: { command: { id: 'prod/consolidate/1', reason: 'Empty', nodes: ['n1'] }, afterMs },

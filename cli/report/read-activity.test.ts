@@ -60,7 +60,7 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
   return { client: client as unknown as Client, read };
 }
 
-test('histories are read once of what people may have met, whether it is over or not; one that is gone is counted', async () => {
+test('report: reads the histories of workflows that take orders once, closed or not, and counts those past retention', async () => {
   const { client, read } = fakeClient([
     { id: 'disrupt', status: 'RUNNING', orders: ['ann'] },
     { id: 'expire/9', status: 'RUNNING', orders: ['bob'] },

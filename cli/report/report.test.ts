@@ -57,8 +57,8 @@ const lively = activity({
   ],
 });
 
-describe('the report for a terminal', () => {
-  test('says in a sentence what was done, then by reason; what was not carried out saves nothing', () => {
+describe('stowage report as text', () => {
+  test('says what was done in a sentence, then by reason; what was not carried out saves nothing', () => {
     const told = text(lively);
     expect(told).toMatch(
       /^In the last 24h: 1 node launched, 3 terminated \(1 by force\); consolidation is expected to save \$0\.7500 per hour\. 2 commands measured afterwards: \$0\.3250 per hour actually saved of \$0\.7500 predicted\.\n/,
@@ -68,13 +68,13 @@ describe('the report for a terminal', () => {
     expect(told).toMatch(/^consolidations +empty +abandoned +1 +60s$/m);
   });
 
-  test('says what was forced and by whom, and what people ordered', () => {
+  test('says what was forced and by whom, and lists orders', () => {
     const told = text(lively);
     expect(told).toMatch(/^2026-01-05T11:00:00Z +default +default-abc +ann +deleted 1 pod \(shop\/web-0\)/m);
     expect(told).toMatch(/^2026-01-05T10:00:00Z +expedite --force +NodeClaim default-abc +ann +incident/m);
   });
 
-  test('what did not happen is not told (surfaces/report-what-happened)', () => {
+  test('leaves out what did not happen (surfaces/report-what-happened)', () => {
     const nothing = [
       done({ kind: 'expire', outcome: 'gone', reason: 'expired' }),
       done({ kind: 'disrupt', outcome: 'idle' }),
@@ -88,7 +88,7 @@ describe('the report for a terminal', () => {
   });
 });
 
-test('each node that came or went is in one part of the time, and the parts cover all of it', () => {
+test('report: each node that was added or removed is in one interval, and intervals cover the whole time', () => {
   for (const hours of [0.5, 2, 24, 24 * 7, 24 * 400]) {
     const until = Date.parse('2026-01-05T12:00:00Z');
     const since = new Date(until - hours * 3_600_000).toISOString();
@@ -111,11 +111,11 @@ function unbalanced(html: string): string[] {
   return open;
 }
 
-describe('the report as a page (surfaces/report-page)', () => {
+describe('stowage report as HTML (surfaces/report-page)', () => {
   const report = reportOf(lively);
   const page = reportPage(report, '24h');
 
-  test('asks nobody for anything and runs nothing', () => {
+  test('loads nothing and has no script', () => {
     const outside = [...page.matchAll(/\b(?:src|href|srcset|action|data)="([^"]*)"/g)].map(([, at]) => at);
     expect(outside.filter((at) => !at!.startsWith('#'))).toEqual([]);
     const addresses = [...page.matchAll(/[a-z]+:\/\/[^"'\s)]+/g)].map(([each]) => each);
@@ -123,14 +123,14 @@ describe('the report as a page (surfaces/report-page)', () => {
     expect(page).not.toMatch(/<script|<link|<iframe|@import|url\((?!#)|\son[a-z]+=/i);
   });
 
-  test('is well-formed, and shows what users wrote as text', () => {
+  test('is well-formed, and escapes text of users', () => {
     expect(page.startsWith('<!doctype html>\n')).toBe(true);
     expect(unbalanced(page)).toEqual([]);
     expect(page).toContain('incident &lt;b&gt;&amp;');
     expect(page).not.toContain('<b>');
   });
 
-  test('has the figures that the JSON has', () => {
+  test('has the same figures as the JSON', () => {
     const json = JSON.parse(JSON.stringify(report)) as Record<string, unknown>;
     const figures = [...page.matchAll(/data-path="([^"]+)" data-value="([^"]+)">([^<]+)</g)];
     // Five tiles, and what is known of each of three reasons.
@@ -143,7 +143,7 @@ describe('the report as a page (surfaces/report-page)', () => {
     }
   });
 
-  test('has a chart of nodes and one of savings, each only where there is something to show', () => {
+  test('has charts of nodes and of savings, each only where there is data', () => {
     const titles = (html: string) => [...html.matchAll(/<figcaption>([^<]+)</g)].map(([, title]) => title);
     expect(titles(page)).toEqual(['Nodes launched and terminated', expect.stringMatching(/^Savings of the commands/)]);
     expect(page.match(/<svg /g)).toHaveLength(2);

@@ -11,8 +11,8 @@ const claim = (name: string, deletionTimestamp?: string): NewObject<Kinds['NodeC
     spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
   }) as unknown as NewObject<Kinds['NodeClaim']>;
 
-describe('releaseObjects', () => {
-  test('takes its marks off managed nodes and their claims, and says which nodes stay', async () => {
+describe('uninstall: releaseObjects', () => {
+  test("removes Stowage's taints and finalizers from managed nodes and claims, and lists the nodes that stay", async () => {
     const kube = createFakeKube({ absent: ['EC2NodeClass'] });
     const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' as const }];
     kube.put('Node', {
@@ -32,7 +32,7 @@ describe('releaseObjects', () => {
     expect([a?.spec?.taints, b?.spec?.taints, other?.spec?.taints]).toEqual([[], [], taints]);
   });
 
-  test('keeps what is being deleted, and says so', async () => {
+  test('keeps objects that are being deleted, and says so', async () => {
     const kube = createFakeKube();
     kube.put('NodeClaim', claim('going', '2026-01-01T00:00:00Z'));
 
@@ -44,13 +44,13 @@ describe('releaseObjects', () => {
   });
 });
 
-describe('stopDeployments', () => {
+describe('uninstall: stopDeployments', () => {
   const deployment = {
     metadata: { name: 'operator', namespace: 'stowage' },
     spec: { replicas: 2, selector: { matchLabels: { app: 'operator' } }, template: { spec: { containers: [] } } },
   } as unknown as NewObject<Kinds['Deployment']>;
 
-  test('scales to none; one that is not there is as good', async () => {
+  test('scales to zero, and accepts a Deployment that does not exist', async () => {
     const kube = createFakeKube();
     kube.put('Deployment', deployment);
 
@@ -59,7 +59,7 @@ describe('stopDeployments', () => {
     expect(kube.objects('Deployment')[0]?.spec).toMatchObject({ replicas: 0 });
   });
 
-  test('gives up on pods that do not end', async () => {
+  test('fails for pods that do not end', async () => {
     const kube = createFakeKube();
     kube.put('Deployment', deployment);
     kube.put('Pod', {

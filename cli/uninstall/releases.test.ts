@@ -20,36 +20,36 @@ const claim = (more: Partial<KubernetesObject['metadata']>): KubernetesObject =>
   metadata: { ...metadata, ...more },
 });
 
-describe('nodeRelease', () => {
+describe('uninstall: nodeRelease', () => {
   const own = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
   const steer = { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' } as const;
   const foreign = { key: 'example.com/gpu', effect: 'NoSchedule' } as const;
 
-  test('takes its own taints and finalizer off, and leaves those of others', () => {
+  test("removes Stowage's taints and finalizer, and leaves those of others", () => {
     expect(nodeRelease(node({ finalizers: ['other/one', termination] }, [own, foreign, steer]))).toEqual({
       patch: { metadata: { resourceVersion: '7', finalizers: ['other/one'] }, spec: { taints: [foreign] } },
     });
   });
 
-  test('has nothing to do where there is nothing of its own', () => {
+  test('is undefined where the node has none of them', () => {
     expect(nodeRelease(node({}, [foreign]))).toBeUndefined();
   });
 
-  test('changes taints only of the version that was read', () => {
+  test('removes taints only from the version that was read', () => {
     expect(nodeRelease(node({}, [own]))).toEqual({
       patch: { metadata: { resourceVersion: '7' }, spec: { taints: [] } },
     });
   });
 
-  test('leaves a node that is being deleted as it is: its drain is not over', () => {
+  test('leaves a node that is being deleted, since its drain goes on', () => {
     expect(nodeRelease(node({ finalizers: [termination], deletionTimestamp }, [own]))).toEqual({
       kept: expect.stringContaining('is being deleted'),
     });
   });
 });
 
-describe('claimRelease', () => {
-  test('takes off the finalizer and the mark of who disrupts it', () => {
+describe('uninstall: claimRelease', () => {
+  test('removes the finalizer and the disruption owner', () => {
     const marked = claim({ finalizers: [termination], annotations: { 'stowage.dev/disruption-owner': 'c/disrupt' } });
 
     expect(claimRelease(marked)).toEqual({
@@ -63,14 +63,14 @@ describe('claimRelease', () => {
     });
   });
 
-  test('keeps a claim that is being deleted: without it nothing would name its instance', () => {
+  test('leaves a claim that is being deleted, since only it names its instance', () => {
     expect(claimRelease(claim({ finalizers: [termination], deletionTimestamp }))).toEqual({
       kept: expect.stringContaining(termination),
     });
   });
 });
 
-test('nodeClassRelease takes off its own finalizer alone', () => {
+test("uninstall: nodeClassRelease removes only Stowage's finalizer", () => {
   const finalizers = ['karpenter.k8s.aws/termination', termination];
 
   expect(nodeClassRelease(claim({ finalizers }))).toEqual({

@@ -11,7 +11,7 @@ async function read<T>(all: AsyncIterable<T>): Promise<readonly T[]> {
   return found;
 }
 
-test('of a workflow that was started again and again the last run alone, and no other is hidden behind its runs', async () => {
+test('why: of a workflow started again and again only the last run is shown, and it hides no other workflow', async () => {
   const again = Array.from({ length: 100 }, () => 'terminate');
 
   expect(await read(lastRuns(listed(...again, 'launch', 'terminate')))).toEqual([
@@ -20,7 +20,7 @@ test('of a workflow that was started again and again the last run alone, and no 
   ]);
 });
 
-test('a list without end is read in part', async () => {
+test('why: an endless list is read in part', async () => {
   async function* endless() {
     for (;;) yield await Promise.resolve({ workflowId: 'terminate' });
   }

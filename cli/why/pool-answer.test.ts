@@ -69,11 +69,11 @@ test.each<[string, Partial<PoolKnown>, string]>([
     },
     'is gone: create it again',
   ],
-])('a NodePool %s', (_case, more, answer) => {
+])('why: a NodePool %s', (_case, more, answer) => {
   expect(poolAnswer(known(more)).answer).toBe(answer);
 });
 
-test('then its conditions, nodes, pods, pauses, budgets and what stays; of other NodePools nothing', () => {
+test("why: a NodePool's conditions, nodes, pods, pauses, budgets and staying nodes follow, and nothing of other NodePools", () => {
   const report: StatusReport = {
     ...empty,
     pools: [

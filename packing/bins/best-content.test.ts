@@ -39,7 +39,7 @@ const item = fc.record({
   amounts: fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 0, max: 7 })),
 });
 
-test('no content is worth more than is said, and the one that is found is the best where the steps suffice', () => {
+test('bestContent finds the content of a bin worth most within its steps, and never states a worth below the best', () => {
   fc.assert(
     fc.property(
       fc.array(item, { minLength: 1, maxLength: 6 }),
@@ -70,7 +70,7 @@ test('no content is worth more than is said, and the one that is found is the be
   );
 });
 
-test('many small items of nearly the same worth for what they use do not keep a search from its end', () => {
+test('bestContent ends in time with many small items of nearly equal worth per use', () => {
   // Two large ones, of which a bin holds one, and small ones that fill the rest of it in countless ways.
   const rows = [
     [50, 40680, 4000, 17180],

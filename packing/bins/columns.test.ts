@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Columns } from './columns.js';
 
-describe('columns of a program', () => {
+describe('columns of the covering program (possible contents of one bin)', () => {
   const columns = new Columns();
   const made = Array.from({ length: 200 }, (_, k) => ({
     index: [k % 3, 3 + (k % 2)],
@@ -10,7 +10,7 @@ describe('columns of a program', () => {
   }));
   made.forEach((column, k) => columns.add(column, 1000 + k));
 
-  test('come back as they were given', () => {
+  test('are read back as they were added', () => {
     expect(columns.count).toBe(200);
     for (const [k, { index, values, cost }] of made.entries()) {
       const column = columns.at(k);
@@ -18,12 +18,12 @@ describe('columns of a program', () => {
     }
   });
 
-  test('keep the number that they were given', () => {
+  test('keep the index that they were added with', () => {
     expect([columns.origin(0), columns.origin(199)]).toEqual([1000, 1199]);
   });
 
   test.each([[[1, 0.5, 2, 0.25, 1]], [[0.2, 0.9, 0.1, 2, 0]]])(
-    'are found where they are worth most for their cost at %j',
+    'are found with the highest worth for their cost, at %j',
     (prices) => {
       const duals = Float64Array.from(prices);
       const rate = ({ index, values, cost }: (typeof made)[number]): number =>
@@ -35,7 +35,7 @@ describe('columns of a program', () => {
     },
   );
 
-  test('are not found where none is worth more than it costs', () => {
+  test('are not found where none is worth more than its cost', () => {
     expect(columns.best(new Float64Array(5), 0)).toBe(-1);
   });
 });

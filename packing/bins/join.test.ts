@@ -22,18 +22,18 @@ function joined(offers: CaseOffer[], more: Partial<BinProblem> = {}): number {
   return binsIn(groups);
 }
 
-describe('joinBins', () => {
-  test('joins equal bins where one costs no more than they', () => {
+describe('joinBins replaces several bins by a larger one', () => {
+  test('joins equal bins where one larger bin costs no more', () => {
     expect(joined([small, offer(2, 2000)])).toBe(50);
     expect(joined([small, offer(2.01, 2000)])).toBe(100);
   });
 
-  test('goes on with what it has joined, and takes several at once where no size lies between', () => {
+  test('joins joined bins again, and several at once where no size lies between', () => {
     expect(joined([small, offer(2, 2000), offer(4, 4000)])).toBe(25);
     expect(joined([small, offer(4, 4000)])).toBe(25);
   });
 
-  test('keeps to caps and limits', () => {
+  test('joins no bins beyond caps and limits', () => {
     expect(joined([small, offer(2, 2000)], { caps: [{ items: Int32Array.of(0), max: 1 }] })).toBe(100);
     expect(joined([small, offer(2, 2000)], { limits: [{ use: Float64Array.of(0, 1), remaining: 3 }] })).toBe(97);
   });

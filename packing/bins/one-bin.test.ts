@@ -19,7 +19,7 @@ function problem(more: Partial<BinProblem> = {}): BinProblem {
 
 const both = Int32Array.of(0, 1);
 
-describe('cheapestForAll', () => {
+describe('cheapestForAll: the cheapest offer that holds all items', () => {
   test.each<[string, Partial<BinProblem>, number | undefined]>([
     ['the cheapest that holds the sum', {}, 1],
     ['items that may not share a bin', { conflicts: [[0, 1]] }, undefined],
@@ -35,7 +35,7 @@ describe('cheapestForAll', () => {
     expect(cheapestForAll(problem(more))).toBe(offer);
   });
 
-  test('only offers that every item may use', () => {
+  test('considers only offers that every item may use', () => {
     const { items } = problem();
     const allowed = [Uint32Array.of(0b111), Uint32Array.of(0b100)];
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RateHeap } from './rate-heap.js';
 
-test('numbers come by falling rate, equal ones in order, whatever the order they came in and came back in', () => {
+test('the rate heap gives numbers by falling rate and equal ones in order, in whatever order they were added', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 40 }), (rates) => {
       const heap = new RateHeap(rates.length);

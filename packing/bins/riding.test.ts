@@ -80,7 +80,7 @@ function described(offers: readonly Offer[], items: readonly Item[], more: More 
 
 const none = undefined;
 
-describe('pods ride on bins that others open', () => {
+describe('riding: pods move into bins that other pods need', () => {
   const two = [light(1, 2), heavy(4, 4)];
   test.each<[string, readonly Offer[], readonly Item[], More, ReturnType<typeof described>]>([
     ['where these have room', two, [{ of: 'heavy' }, { of: 'light' }], {}, [5, 1, ['light 2: 1 heavy + 1 light']]],
@@ -141,7 +141,7 @@ describe('pods ride on bins that others open', () => {
     expect(described(offers, items, more)).toEqual(expected);
   });
 
-  test('whatever the problem: no pod is lost, nothing gets dearer, every bin is opened by one of its pods', () => {
+  test('in random problems riding loses no pod, makes nothing dearer, and leaves no bin without the pods that it was opened for', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seeded(seed);
       const whole = (most: number): number => 1 + Math.floor(random() * most);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CoveringSimplex } from './simplex.js';
 
-describe('CoveringSimplex', () => {
-  test('covers two rows by the cheaper mix of columns, and its duals price the rows', () => {
+describe('CoveringSimplex solves the covering program', () => {
+  test('covers two rows by the cheaper mix of columns, and its dual values are the prices of the rows', () => {
     // min 3a + 4b + 5c, a >= 6 alone in row 0, b >= 4 alone in row 1, c covers one of each.
     const simplex = new CoveringSimplex(Float64Array.of(6, 4), Float64Array.of(1, 1), Float64Array.of(3, 4));
     expect(simplex.enter([0, 1], [1, 1], 5, 7)).toBe(true);
@@ -13,7 +13,7 @@ describe('CoveringSimplex', () => {
     expect(level).toEqual(expect.arrayContaining([[7, 4], [0, 2]])); // prettier-ignore
   });
 
-  test('lets a surplus in where a row is covered for nothing', () => {
+  test('allows a surplus in a row that is covered at no price', () => {
     const simplex = new CoveringSimplex(Float64Array.of(2, 10), Float64Array.of(1, 1), Float64Array.of(1, 9));
     simplex.enter([0, 1], [1, 1], 1, 5);
     while (simplex.enterSurplus());

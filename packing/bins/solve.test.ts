@@ -211,7 +211,7 @@ describe('solveBins on small problems', () => {
     expect(solution.price).toBe(5);
   });
 
-  test('pairs what fits together instead of packing the largest first', () => {
+  test('puts items together that fill a bin, instead of packing the largest first', () => {
     const offers = [offer(10, [10, 10])];
     const items = [
       { demand: [7, 3], pods: 2 },
@@ -220,7 +220,7 @@ describe('solveBins on small problems', () => {
     expect(solved(problemOf(offers, items)).price).toBe(20);
   });
 
-  test('keeps the pods of a cap apart and fills their bins with others', () => {
+  test('keeps the pods of a cap in separate bins and fills these with other pods', () => {
     const offers = [offer(1, [2, 2]), offer(2, [4, 4])];
     const items = [
       { demand: [1, 1], pods: 3 },
@@ -232,7 +232,7 @@ describe('solveBins on small problems', () => {
     expect(solution.bins).toHaveLength(3);
   });
 
-  test('fills open bins first and buys nothing that they can hold', () => {
+  test('fills open bins first and buys nothing for pods that they hold', () => {
     const problem = problemOf([offer(3, [4, 4])], [{ demand: [1, 1], pods: 5 }], {
       openBins: [{ free: Float64Array.of(3, 9), allowed: bits(1, [0]), capUse: new Int32Array(0), holds: [] }],
     });
@@ -241,7 +241,7 @@ describe('solveBins on small problems', () => {
     expect(solution.price).toBe(3);
   });
 
-  test('gives open bins to the pods that nothing else holds, then to those dearest to buy for', () => {
+  test('gives open bins to pods that no offer holds, then to those that are dearest to buy for', () => {
     const offers = [offer(1, [4, 4], { onDemand: false }), offer(9, [4, 4])];
     const items: CaseItem[] = [
       { demand: [4, 4], pods: 2 },
@@ -260,7 +260,7 @@ describe('solveBins on small problems', () => {
     expect(solution.price).toBe(2);
   });
 
-  test('leaves an open bin alone that holds what conflicts', () => {
+  test('puts no pod into an open bin that holds a conflicting one', () => {
     const problem = problemOf(
       [offer(3, [4, 4])],
       [
@@ -275,13 +275,13 @@ describe('solveBins on small problems', () => {
     expect(solved(problem).bins).toHaveLength(1);
   });
 
-  test('a pod that nothing can hold stays, the others are placed', () => {
+  test('leaves a pod that no offer holds unplaced, and places the others', () => {
     const solution = solved(problemOf([offer(1, [4, 4])], [{ demand: [5, 1], pods: 3 }, { demand: [1, 1], pods: 4 }])); // prettier-ignore
     expect([...solution.unplaced]).toEqual([3, 0]);
     expect(solution.price).toBe(1);
   });
 
-  test('buys dearer bins where a limit forbids the number of cheap ones', () => {
+  test('buys fewer, dearer bins where a limit forbids as many cheap ones', () => {
     const offers = [offer(1, [2, 2]), offer(5, [8, 8])];
     const problem = problemOf(offers, [{ demand: [1, 1], pods: 8 }], {
       limits: [{ use: Float64Array.of(1, 1), remaining: 2 }],
@@ -291,12 +291,12 @@ describe('solveBins on small problems', () => {
     expect(solution.bins.length).toBeLessThanOrEqual(2);
   });
 
-  test('a million pods that nothing can hold cost what one costs', () => {
+  test('does no more work for a million pods that no offer holds than for one', () => {
     const solution = solved(problemOf([offer(1, [4, 4])], [{ demand: [5, 1], pods: 1_000_000 }]));
     expect([...solution.unplaced]).toEqual([1_000_000]);
   });
 
-  test('takes what is free first, as much as there is of it', () => {
+  test('uses offers at no price first, as far as their limit allows', () => {
     const offers = [offer(0, [4, 4]), offer(3, [8, 8])];
     const reserved = { use: Float64Array.of(1, 0), remaining: 2 };
     const items = [{ demand: [1, 1], pods: 12 }];
@@ -304,14 +304,14 @@ describe('solveBins on small problems', () => {
     expect(solved(problemOf(offers, items, { limits: [reserved] })).price).toBe(3);
   });
 
-  test('nothing to pack', () => {
+  test('gives an empty solution where there is nothing to pack', () => {
     const solution = solved(problemOf([offer(1, [4, 4])], []));
     expect(solution).toEqual({ bins: [], filled: [], unplaced: new Int32Array(0), price: 0 });
   });
 });
 
-describe('solveBins on any problem', () => {
-  test('is valid, and the best packing is neither dearer nor below the bound', () => {
+describe('solveBins on random problems', () => {
+  test('places every pod, costs no less than the best packing, and has a lower bound at or below that', () => {
     fc.assert(
       fc.property(smallProblem, (problem) => {
         const { solution, lowerBound: bound } = bounded(problem, 20_000);
@@ -342,7 +342,7 @@ describe('solveBins on any problem', () => {
     expect(missed).toBeLessThanOrEqual(0.02 * packed);
   });
 
-  test('breaks no rule', () => {
+  test('breaks no cap, conflict or limit', () => {
     fc.assert(
       fc.property(anyProblem, (problem) => {
         const { solution, lowerBound: bound } = solveWithBound(problem, { units: 5000 });
@@ -353,7 +353,7 @@ describe('solveBins on any problem', () => {
     );
   });
 
-  test('leaves a pod out only where no offer holds it or limits forbid', () => {
+  test('leaves a pod unplaced only where no offer holds it or limits forbid it', () => {
     fc.assert(
       fc.property(anyProblem, (problem) => {
         const free = { ...problem, limits: [] };
@@ -374,7 +374,7 @@ describe('solveBins on any problem', () => {
     );
   });
 
-  test('gives the same bytes again, and the same price in any order of offers and items', () => {
+  test('is deterministic, and gives the same price in any order of offers and items', () => {
     fc.assert(
       fc.property(anyProblem, fc.integer(), (problem, seed) => {
         const few = { units: 5000 };
@@ -389,7 +389,7 @@ describe('solveBins on any problem', () => {
   });
 });
 
-describe('solveBins on clusters', () => {
+describe('solveBins on realistic clusters', () => {
   const unforced: [string, BinProblem][] = [
     ['1,000 generic pods, linear prices', genericCase(1000)],
     ['10,000 generic pods, linear prices', genericCase(10_000)],
@@ -397,7 +397,7 @@ describe('solveBins on clusters', () => {
     ['10,000 pods of Deployments, EC2-like', realisticCase(10_000)],
     ['30,000 pods of Deployments, EC2-like', realisticCase(30_000, { classes: 300 })],
   ];
-  test.each(unforced)('%s: within a tenth of the bound', (_, problem) => {
+  test.each(unforced)('%s: within a tenth of the lower bound', (_, problem) => {
     const { solution, lowerBound: bound } = bounded(problem);
     expect([...solution.unplaced].every((pods) => pods === 0)).toBe(true);
     expect(solution.price).toBeLessThanOrEqual(1.1 * bound);
@@ -411,7 +411,7 @@ describe('solveBins on clusters', () => {
     expect(solved(problem).price).toBeLessThanOrEqual(0.9 * ffd(problem));
   });
 
-  test('ten clusters of Deployments are on average within a twelfth of their bounds', () => {
+  test('ten clusters of Deployments are on average within a twelfth of their lower bounds', () => {
     const gaps = Array.from({ length: 10 }, (_, seed) => {
       const { solution, lowerBound: bound } = bounded(realisticCase(1000, { seed: 100 + seed }), 50_000);
       return solution.price / bound - 1;
@@ -419,7 +419,7 @@ describe('solveBins on clusters', () => {
     expect(gaps.reduce((a, b) => a + b, 0) / gaps.length).toBeLessThanOrEqual(1 / 12);
   });
 
-  test('small bins that pods kept apart force are filled up: within a sixteenth of the bound on average', () => {
+  test('small bins that anti-affinity forces are filled up: within a sixteenth of the lower bound on average', () => {
     const gaps = [1, 2, 3].map((seed) => {
       const { solution, lowerBound: bound } = bounded(mixCase(300, 100, seed));
       return solution.price / bound - 1;
@@ -427,7 +427,7 @@ describe('solveBins on clusters', () => {
     expect(gaps.reduce((a, b) => a + b, 0) / gaps.length).toBeLessThanOrEqual(1 / 16);
   });
 
-  test('makes few large bins where every size costs the same and two resources are tight', () => {
+  test('buys few large bins where every size has the same price per unit and two resources are tight', () => {
     const offers = Array.from({ length: 400 }, (_, n) => offer(0.3 * (n + 1), [1000 * (n + 1), 2048 * (n + 1)]));
     const random = seeded(2);
     const pick = (from: readonly number[]): number => from[Math.floor(random() * from.length)]!;
@@ -439,7 +439,7 @@ describe('solveBins on clusters', () => {
     expect(solution.bins.length).toBeLessThanOrEqual(10);
   });
 
-  test('equal prices prefer fewer bins, as far as caps, conflicts and limits let them', () => {
+  test('at equal prices buys fewer bins, as far as caps, conflicts and limits allow', () => {
     // Each pair fills half of a bin of 1, a quarter of one of 2 …; every size costs the same for what it holds.
     const sizes = [1, 2, 4, 8, 16].map((n) => offer(n, [8 * n, 64 * n]));
     const pairs = [
@@ -457,7 +457,7 @@ describe('solveBins on clusters', () => {
     expect(binsOf({ limits: [{ use: large, remaining: 0 }] })).toBe(4);
   });
 
-  test('the price of pods kept apart is that of their bins, filled up by the others', () => {
+  test('pods under a cap of one per bin cost no more than their bins, filled up with other pods', () => {
     const offers = linearCatalogue(50);
     const items: CaseItem[] = [
       { demand: [500, 2 ** 29, 1], pods: 100 },
@@ -472,7 +472,7 @@ describe('solveBins on clusters', () => {
     ['small pods beside it that find room there', [{ demand: [2500, 1], pods: 1 }, { demand: [500, 1], pods: 2 }], undefined, 1.9], // prettier-ignore
     ['pods of which two may share a bin', [{ demand: [100, 1], pods: 3 }], 2, 2],
     ['pods of which none may', [{ demand: [2500, 1], pods: 3 }], 1, 5.7],
-  ])('the bound counts whole bins: %s', (_, items, max, expected) => {
+  ])('the lower bound counts whole bins: %s', (_, items, max, expected) => {
     const offers = [offer(1, [2000, 100]), offer(1.9, [4000, 100])];
     const caps = max === undefined ? [] : [{ items: Int32Array.of(0), max }];
     const { solution, lowerBound: bound } = bounded(problemOf(offers, items, { caps }));
@@ -480,7 +480,7 @@ describe('solveBins on clusters', () => {
     expect(bound).toBeCloseTo(expected, 6);
   });
 
-  test('pods kept apart share the bins that the fewest must have', () => {
+  test('pods of several caps share the bins that the largest cap needs', () => {
     const offers = [offer(0.0285, [2000, 7536]), offer(0.0635, [4000, 7536]), offer(0.085, [8000, 30_146])];
     const classes: [pods: number, cpu: number, memory: number][] = [
       [25, 100, 256],
@@ -499,7 +499,7 @@ describe('solveBins on clusters', () => {
     expect(bounded(problemOf(offers, items, { caps }), 10_000).solution.price).toBeLessThanOrEqual(1.62);
   });
 
-  test('a limit goes to the bins that are worth most there', () => {
+  test('a limited offer is used for the bins where it saves most', () => {
     const offers = [
       offer(1, [4000, 16_000]),
       offer(1.9, [8000, 32_000]),
@@ -513,7 +513,7 @@ describe('solveBins on clusters', () => {
     expect(bounded(problemOf(offers, items, { caps, limits }), 100_000).solution.price).toBeLessThanOrEqual(9);
   });
 
-  test('more caps than a linear program can weigh leave the bound what resources ask for', () => {
+  test('with more caps than the linear program takes the lower bound is still that of the resources', () => {
     const offers = [offer(1, [800, 800]), offer(3, [800, 800], { zone: 1 })];
     const items: CaseItem[] = [
       { demand: [10, 40], pods: 10_000 },
@@ -527,14 +527,14 @@ describe('solveBins on clusters', () => {
     expect(solution.price).toBeLessThanOrEqual(1.1 * bound);
   });
 
-  test('more effort is hardly ever dearer', () => {
+  test('more effort gives a price at most 1% higher', () => {
     const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
     const prices = [0, 50_000, 500_000].map((units) => solveBins(problem, { units }).price);
     expect(prices[1]).toBeLessThanOrEqual(prices[0]!);
     expect(prices[2]).toBeLessThanOrEqual(prices[1]! * 1.01);
   });
 
-  test('searches only where it may come below the price that it is to undercut', () => {
+  test('searches on only where the result may be below the given price', () => {
     const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
     const built = solveBins(problem, { units: 0 });
     const searched = solveBins(problem, { units: 50_000 });

@@ -9,8 +9,8 @@ const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cp
 const small = offer(1, 1000);
 const hundred: CaseItem[] = [{ demand: [1000], pods: 100 }];
 
-describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
-  test('is a share of what a bin costs, as far as bins might be saved', () => {
+describe('the surcharge that makes plans prefer fewer bins (provisioning/fewest-nodes)', () => {
+  test("is a share of a bin's price that grows with how many bins could be saved", () => {
     // The largest bins hold 10, so that 90 of 100 bins might be saved.
     const { perBin, lowerBound } = surchargeFor(problemOf([small, offer(20, 10_000)], hundred));
     expect(perBin).toBeCloseTo(surchargeOf({ price: 100, nodes: 100 }, 10), 9);
@@ -27,7 +27,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     expect(withSurcharge(problem, 0)).toBe(problem);
   });
 
-  test('makes bins fewer for a little more, and breaks nothing', () => {
+  test('gives fewer bins for a slightly higher price, and breaks nothing', () => {
     const shares = [1, 2, 3, 4].map((seed) => {
       const problem = realisticCase(600, { apart: 0.2, seed });
       const cheapest = solveWithBound(problem, { units: 20_000 }).solution;
@@ -41,7 +41,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     expect(shares.filter((share) => share < 0.9).length).toBeGreaterThanOrEqual(3);
   });
 
-  test('leaves out no pod where larger bins use more of a limit', () => {
+  test('leaves no pod unplaced where larger bins use more of a limit', () => {
     // A hundred small bins use it up; so do 33 large ones, which hold 66 pods.
     const limits = [{ use: Float64Array.of(1, 3), remaining: 100 }];
     const problem = withSurcharge(problemOf([small, offer(2.01, 2000)], hundred, { limits }), 0.1);
@@ -60,7 +60,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
       false,
     ],
     ['the others cost more than a tenth more', { price: 10, nodes: 100 }, { price: 11.1, nodes: 1 }, true],
-  ])('fewer or cheaper nodes are compared where %s', (_, a, b, isBetter) => {
+  ])('decides between fewer and cheaper nodes where %s', (_, a, b, isBetter) => {
     const unplaced = 0;
     expect(isBetterFor(0.11, { ...a, unplaced }, { ...b, unplaced })).toBe(isBetter);
     expect(isBetterFor(0.11, { ...b, unplaced }, { ...a, unplaced })).toBe(!isBetter);

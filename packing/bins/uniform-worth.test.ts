@@ -37,7 +37,7 @@ function manySets(items: number): BinProblem {
   };
 }
 
-test('with more sets than an exact program takes the bound is that of one price for each resource', () => {
+test('uniformWorth: with more sets than the exact program takes, the bound is that of one price per resource', () => {
   const problem = manySets(150);
   const compiled = compileProblem(problem);
   const { items, bound } = relax(problem, compiled);
@@ -46,7 +46,7 @@ test('with more sets than an exact program takes the bound is that of one price 
   expect(bound).toBeCloseTo(atCheapestRate, 6);
 });
 
-test('no offer holds more of it than its price, and items that share no offer have worths of their own', () => {
+test('uniformWorth: no offer holds more worth than its price, and items without a common offer have separate worths', () => {
   const problem = manySets(40);
   const [one, other] = [Uint32Array.of(0b1), Uint32Array.of(0b100)];
   const allowed = problem.items.allowed.map((_, item) => (item % 4 < 2 ? one : other));

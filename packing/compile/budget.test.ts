@@ -38,13 +38,13 @@ function passes(pods: readonly Pod[], after: (admitted: readonly Pod[]) => void 
   return looked;
 }
 
-test('pods within the budget are all looked at, the very list', () => {
+test('compile budget: pods within the budget are all compiled, in the same list', () => {
   const pods = [...heavy(2), pod('a'), pod('b')];
   expect(admitWithinTerms(pods)).toEqual({ admitted: pods, deferred: [], resume: undefined });
   expect(admitWithinTerms(pods).admitted).toBe(pods);
 });
 
-test('pods of few terms are in every pass, whatever others have; a kind of pods is paid for once', () => {
+test('compile budget: pods with few terms are in every pass, and a class of pods is counted once', () => {
   const ordinary = Array.from({ length: 500 }, (_, n) =>
     pod(`ordinary-${n}`, { nodeSelector: { team: `t${n % 100}` } }),
   );
@@ -58,14 +58,14 @@ test('pods of few terms are in every pass, whatever others have; a kind of pods 
   expect(resume).toEqual({ heavy: 'default/heavy-001' });
 });
 
-test('the order of the input decides nothing', () => {
+test('compile budget: the order of the input changes nothing', () => {
   const pods = [...heavy(20), ...demanding(300)];
   const turned = admitWithinTerms([...pods].reverse());
   expect(namesOf(turned.deferred)).toEqual(namesOf(admitWithinTerms(pods).deferred));
   expect(turned.resume).toEqual(admitWithinTerms(pods).resume);
 });
 
-test('every pod has its turn within as many passes as the budget needs, though none of them finds a place', () => {
+test('compile budget: each pod is compiled within as many passes as the budget needs, though none finds a node', () => {
   const pods = [...heavy(7), ...demanding(700), pod('ordinary')];
   const looked = passes(pods);
   for (const each of pods) expect(looked.some((names) => names.has(fullName(each)))).toBe(true);
@@ -74,7 +74,7 @@ test('every pod has its turn within as many passes as the budget needs, though n
   expect(looked).toHaveLength(Math.ceil(700 / (termsPerPass.demanding / 64)));
 });
 
-test('a pod with more terms than the whole budget is looked at, by itself', () => {
+test('compile budget: a pod with more terms than the whole budget gets a pass alone', () => {
   const looked = passes(heavy(3, 2000));
   expect(looked.map((names) => [...names])).toEqual([
     ['default/heavy-000'],
@@ -83,7 +83,7 @@ test('a pod with more terms than the whole budget is looked at, by itself', () =
   ]);
 });
 
-test('pods that are placed drop out, and those that come meanwhile do not keep the others from their turn', () => {
+test('compile budget: placed pods drop out, and new pods do not delay the turn of the others', () => {
   const pods = heavy(9);
   const waiting = new Set(namesOf(pods));
   let fresh = 0;
@@ -98,7 +98,7 @@ test('pods that are placed drop out, and those that come meanwhile do not keep t
   expect(looked).toHaveLength(5);
 });
 
-test('pods that name very many values of one label share the budget; those of a few values, or of a host name, do not', () => {
+test('compile budget: pods that name very many values of one label share the budget; those that name few, or a host name, do not', () => {
   const naming = (key: string, count: number): Pod[] =>
     Array.from({ length: count }, (_, n) =>
       pod(`p-${String(n).padStart(4, '0')}`, { nodeSelector: { [key]: `v${n}` } }),
@@ -110,7 +110,7 @@ test('pods that name very many values of one label share the budget; those of a 
   expect(new Set(looked.flatMap((names) => [...names])).size).toBe(1000);
 });
 
-test('a namespace that costs no more than its fair share is in every pass, whatever another has', () => {
+test('compile budget: a namespace within its fair share is in every pass, whatever other namespaces have', () => {
   const small = heavy(1).map((each): Pod => ({ ...each, metadata: { ...each.metadata, namespace: 'zz' } }));
   const looked = passes([...heavy(20), ...small]);
   expect(looked.every((names) => names.has('zz/heavy-000'))).toBe(true);
@@ -125,7 +125,7 @@ const apartBy = (name: string, topologyKey = 'node.kubernetes.io/instance-type')
 const keys = new Map([['node.kubernetes.io/instance-type', 100]]);
 const highCardinality: HighCardinalityTopology = { keys, runningAntiAffinity: [] };
 
-test('pods about a topology key of many values and all others have passes in turn, until every pod has had one', () => {
+test('compile budget: pods with a topology key of many values take turns with all others, until each had a pass', () => {
   const apart = Array.from({ length: 100 }, (_, n) => apartBy(`many-${String(n).padStart(3, '0')}`));
   const others = [pod('a'), apartBy('zone', labels.zone)];
   const looked: number[] = [];
@@ -144,7 +144,7 @@ test('pods about a topology key of many values and all others have passes in tur
   expect(seen.size).toBe(102);
 });
 
-test('pods about a topology key of many values alone need no turns; a question about one is its turn; simulations leave them out', () => {
+test('compile budget: where all pods have a topology key of many values there are no turns; an asked-about pod gets its pass, and simulations leave them out', () => {
   const apart = [apartBy('many-0'), apartBy('many-1')];
   expect(admitWithinTerms(apart, { highCardinality })).toMatchObject({ deferred: [], resume: undefined });
   const about = new Set(['default/many-1']);
@@ -155,7 +155,7 @@ test('pods about a topology key of many values alone need no turns; a question a
   expect([namesOf(trial.admitted), trial.resume]).toEqual([['default/a'], undefined]);
 });
 
-test('pods that somebody asks about have their turn, beside the others that a pass looks at first, or by themselves where that is dear', () => {
+test('compile budget: a pod that somebody asks about is in the next pass, beside the usual ones, or alone where it is expensive', () => {
   const others = [pod('a'), ...inNamespace('zz', heavy(20))];
   const ask = (asked: readonly Pod[]) => admitWithinTerms([...others, ...asked], { about: new Set(namesOf(asked)) });
 
@@ -169,14 +169,14 @@ test('pods that somebody asks about have their turn, beside the others that a pa
   expect(namesOf(alone.deferred)).toEqual(namesOf(others));
 });
 
-test('what a question may cost has a limit as well: pods beyond it are not looked at', () => {
+test('compile budget: a question has its own limit, and pods beyond it are not compiled', () => {
   const asked = heavy(100);
   const { admitted, deferred } = admitWithinTerms([...asked, pod('a')], { about: new Set(namesOf(asked)) });
   expect(admitted.length).toBeGreaterThan(30);
   expect(deferred.length).toBeGreaterThan(30);
 });
 
-test('values of labels that many NodePools leave open cost a copy for each of them', () => {
+test('compile budget: label values that many NodePools leave open count once for each NodePool', () => {
   const naming = Array.from({ length: 40 }, (_, n) =>
     pod(`p-${String(n).padStart(2, '0')}`, { nodeSelector: { 'example.com/team': `v${n}` } }),
   );
@@ -186,7 +186,7 @@ test('values of labels that many NodePools leave open cost a copy for each of th
   expect(admitWithinTerms(naming, openTo(16)).admitted).toHaveLength(7);
 });
 
-test('pods that a running pod keeps away by a topology key of many values are apart from others too', () => {
+test("compile budget: pods that a running pod's anti-affinity keeps away by a topology key of many values take turns too", () => {
   const running = apartBy('running');
   const kept = pod('kept', { labels: { a: 'running' } });
   const elsewhere = { ...kept, metadata: { ...kept.metadata, namespace: 'elsewhere' } };
@@ -202,7 +202,7 @@ const inNamespace = (namespace: string, pods: readonly Pod[]): Pod[] =>
 const odd = (count: number): Pod[] =>
   Array.from({ length: count }, (_, n) => apartBy(`odd-${String(n).padStart(3, '0')}`, 'example.com/odd'));
 
-test('unusual pods of a namespace with more than its share of them have passes in turn with the pods of others', () => {
+test('compile budget: unusual pods of a namespace above its share take turns with the pods of other namespaces', () => {
   const hostile = [...inNamespace('tenant', odd(600)), ...inNamespace('tenant', [pod('plain')])];
   const others = [pod('a'), ...inNamespace('zz', odd(2))];
   const looked = passes([...hostile, ...others]);
@@ -212,7 +212,7 @@ test('unusual pods of a namespace with more than its share of them have passes i
   expect(new Set(looked.flatMap((names) => [...names])).size).toBe(604);
 });
 
-test('of a namespace with more than its share of unusual pods all have those passes that ask for more than CPU and memory', () => {
+test('compile budget: in a namespace above its share every pod that requests more than CPU and memory waits for these turns', () => {
   const asking = [
     pod('selects', { nodeSelector: { team: 'a' } }),
     pod('tolerates', { tolerations: [{ operator: 'Exists' }] }),
@@ -224,7 +224,7 @@ test('of a namespace with more than its share of unusual pods all have those pas
   expect(admitWithinTerms([...inNamespace('tenant', both), ...inNamespace('zz', both)]).deferred).toEqual([]);
 });
 
-test('a namespace with few unusual pods has no turn to wait for, even among those of another in their passes', () => {
+test('compile budget: a namespace with few unusual pods waits for no turn, even among those of another', () => {
   const few = inNamespace('zz', odd(40));
   const looked = passes([...inNamespace('tenant', odd(600)), ...few, pod('a')]);
   const ofTenant = looked.filter((names) => names.has('tenant/odd-000') || !names.has('default/a'));
@@ -232,7 +232,7 @@ test('a namespace with few unusual pods has no turn to wait for, even among thos
   expect(ofTenant.every((names) => few.every((each) => names.has(fullName(each))))).toBe(true);
 });
 
-test('unusual pods have no passes of their own where nobody else waits, until others come; then they keep their turns', () => {
+test('compile budget: unusual pods take no turns while no other pods wait, and keep their turn when others come', () => {
   const alone = inNamespace('tenant', odd(600));
   expect(admitWithinTerms(alone)).toMatchObject({ deferred: [], resume: undefined });
   const first = admitWithinTerms([...alone, pod('a')]);
@@ -242,7 +242,7 @@ test('unusual pods have no passes of their own where nobody else waits, until ot
   expect(admitWithinTerms(alone, { resume: second.resume! }).admitted.length).toBeLessThanOrEqual(256);
 });
 
-test('pods beside a topology key of many values cost as much as those about it, and the more the more values it has', () => {
+test('compile budget: other pods in a pass with a topology key of many values count by its number of values too', () => {
   const about = (values: number): HighCardinalityTopology => ({
     keys: new Map([['node.kubernetes.io/instance-type', values]]),
     runningAntiAffinity: [],

@@ -16,8 +16,8 @@ const type = (name: string, ...zones: readonly string[]): InstanceType => ({
   overhead: {},
 });
 
-describe('inCanonicalOrder', () => {
-  test('is the same for the same types and offerings, in whatever order they come', () => {
+describe('inCanonicalOrder sorts a catalogue', () => {
+  test('gives the same for the same types and offerings in whatever order', () => {
     const [a, b] = [type('a', 'x', 'y'), type('b', 'z')];
     const expected = inCanonicalOrder([a, b]);
 
@@ -25,7 +25,7 @@ describe('inCanonicalOrder', () => {
     expect(inCanonicalOrder([b, { ...a, offerings: [...a.offerings].reverse() }])).toEqual(expected);
   });
 
-  test('gives one array for one catalogue, and that itself where it is in order already', () => {
+  test('gives one array for one catalogue, and the catalogue itself where it is sorted already', () => {
     const tidy = [type('a', 'x', 'y'), type('b', 'z')];
     const untidy = [type('b', 'z'), type('a', 'x', 'y')];
 
@@ -34,7 +34,7 @@ describe('inCanonicalOrder', () => {
     expect(inCanonicalOrder(inCanonicalOrder(untidy))).toBe(inCanonicalOrder(untidy));
   });
 
-  test('types like the one before, and unlike it, each come in their own order; equal offerings by price', () => {
+  test('sorts the offerings of each type by zone, and equal ones by price', () => {
     const twice = { ...type('d'), offerings: [offering('y', 3), offering('x', 2), offering('y', 1)] };
     const again = { ...type('e'), offerings: [offering('y', 1), offering('x', 2), offering('y', 3)] };
     const types = [type('a', 'y', 'x'), type('b', 'y', 'x'), type('c', 'x', 'z'), twice, again, type('f', 'z', 'y')];

@@ -19,8 +19,8 @@ function classesOf(...pods: readonly Pod[]): string[][] {
 
 const plain = asking('plain', { requests: { cpu: '1', memory: '1Gi' } });
 
-describe('pods that ask for CPU and memory alone', () => {
-  test('are of one class in whatever order they ask', () => {
+describe('classes of pods that request CPU and memory alone', () => {
+  test('are the same in whatever order requests are listed', () => {
     const other = asking('other', { requests: { memory: '1Gi', cpu: '1' } });
     expect(classesOf(plain, other, plain)).toEqual([['plain', 'other', 'plain']]);
   });
@@ -44,7 +44,7 @@ describe('pods that ask for CPU and memory alone', () => {
       'an init container',
       asking('other', plain.spec.containers[0]!.resources!, { initContainers: [{ name: 'init' }] }),
     ],
-  ])('are of another class than those with %s', (_, other) => {
+  ])('differ from those of pods with %s', (_, other) => {
     expect(classesOf(plain, other, plain, other)).toEqual([
       ['plain', 'plain'],
       ['other', 'other'],

@@ -12,7 +12,7 @@ const cpuLabel = 'karpenter.k8s.aws/instance-cpu';
 
 const kindLabel = 'example.com/kind';
 
-test('types are alike in a key where nothing tells its values apart, whichever value stands for them', () => {
+test('launchable types count as alike in a label that no requirement distinguishes', () => {
   const sized = (name: string, cpu: number, kind: string, zones: readonly string[]) =>
     instanceType(name, { cpu, zones, spot: 0, labels: { [cpuLabel]: String(cpu), [kindLabel]: kind } });
   // Each kind's first type stands for all of eight CPUs and more of it.
@@ -92,7 +92,7 @@ function supply() {
   return { list, port, universe, launchables, space };
 }
 
-test('types are listed by price, each with its cheapest offering that is allowed and the room beside DaemonSets on any of them', () => {
+test('launchable types are sorted by price, each with its cheapest allowed offering and the least room beside DaemonSets', () => {
   const { list } = supply();
   const both = ['on-demand', 'spot'];
   expect(bought(list(new Map()))).toEqual([
@@ -109,7 +109,7 @@ test('types are listed by price, each with its cheapest offering that is allowed
   expect(list(only({ [labels.zone]: ['zone-c'] }))).toEqual([]);
 });
 
-test('types one of whose offerings has a DaemonSet on the host port are left out', () => {
+test('launchable types exclude those where a DaemonSet of an offering has the host port', () => {
   const { list, port } = supply();
   const names = (ports: readonly HostPort[], joint: Requirements = new Map()) =>
     list(joint, { alike: [], ports, beside: [], shunned: [] }).map(({ type }) => type.name);
@@ -118,7 +118,7 @@ test('types one of whose offerings has a DaemonSet on the host port are left out
   expect(names([port], only({ [labels.zone]: ['zone-b'] }))).toEqual(['m2', 'm4', 'm8']);
 });
 
-test('a list is made once for equal requirements, and for each NodePool its own', () => {
+test('launchable types are computed once for equal requirements, and for each NodePool separately', () => {
   const { list, universe, launchables, space } = supply();
   const inB = only({ [labels.zone]: ['zone-b'] });
   expect(list(inB)).toBe(list(only({ [labels.zone]: ['zone-b'] })));

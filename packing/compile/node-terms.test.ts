@@ -26,14 +26,14 @@ const preferred = (...terms: NodeSelectorRequirement[]): PodSpec => ({
 const legal = { key: 'team', operator: 'In', values: ['red'] } as const;
 const illegal = ['not a label!', 'x'.repeat(64), '-x'];
 
-describe('values that are no label values', () => {
-  test.each(illegal)('%j: a preference for it is none', (value) => {
+describe('node affinity values that no label can have', () => {
+  test.each(illegal)('%j: a preferred term for it is dropped', (value) => {
     const terms = preferred({ key: 'team', operator: 'In', values: [value] }, { ...legal, values: ['red'] });
 
     expect(preferredTerms(terms)).toEqual(preferredTerms(preferred({ ...legal, values: ['red'] })));
   });
 
-  test.each(illegal)('%j: it is left out among others, and excludes nothing', (value) => {
+  test.each(illegal)('%j: it is dropped from In and NotIn beside other values, and excludes no node', (value) => {
     const some = preferred({ key: 'team', operator: 'In', values: [value, 'red'] });
     const not = preferred({ key: 'team', operator: 'NotIn', values: [value, 'red'] });
 
@@ -42,11 +42,11 @@ describe('values that are no label values', () => {
     expect([...preferredTerms(preferred({ key: 'team', operator: 'NotIn', values: [value] }))[0]!]).toEqual([]);
   });
 
-  test('a preference that counts with what is no number is none', () => {
+  test('a preferred Gt term whose value is no number is dropped', () => {
     expect(preferredTerms(preferred({ key: 'cpu', operator: 'Gt', values: ['many'] }))).toEqual([]);
   });
 
-  test('a required term for it matches no node: others are tried, and without others the pod is told', () => {
+  test('a required term with it matches no node: other terms are tried, and without them the pod is reported', () => {
     const bad: NodeSelectorRequirement = { key: 'team', operator: 'In', values: ['not a label!'] };
     const alternatives = required([bad], [{ ...legal, values: ['red'] }]);
 

@@ -13,10 +13,10 @@ const node = (initialized: boolean, present: Taint[]): Node => ({
   spec: { taints: present },
 });
 
-describe('taints of a node as packing sees them', () => {
+describe('taints of a node in packing', () => {
   const soft: Taint = { key: 'batch', effect: 'PreferNoSchedule' };
 
-  test.each([true, false])('what steers pods during a drain is none (initialized: %s)', (initialized) => {
+  test.each([true, false])('the steering taint is ignored (initialized: %s)', (initialized) => {
     const views = viewNodes({ nodes: [node(initialized, [soft, taints.steer])], pods: [], nodePools: [] }, undefined);
 
     expect(views.map((view) => view.taints)).toEqual([[soft]]);
@@ -24,12 +24,12 @@ describe('taints of a node as packing sees them', () => {
 });
 
 // Rule `scheduling/starting-nodes`. Its instance may have outlived its claim, which a restored etcd lacks.
-test('a node that no claim registers keeps pods away', () => {
+test('a node with the unregistered taint and no claim takes no pods', () => {
   const views = viewNodes({ nodes: [node(false, [taints.unregistered])], pods: [], nodePools: [] }, undefined);
   expect(views.map((view) => view.taints)).toEqual([[taints.unregistered]]);
 });
 
-describe('a NodeClaim without an instance', () => {
+describe('a NodeClaim without an instance, in packing', () => {
   const claim = (status: object) => ({
     metadata: { name: 'c', labels: { [labels.nodePool]: 'default' } },
     spec: {
@@ -43,13 +43,13 @@ describe('a NodeClaim without an instance', () => {
   const roomOf = (status: object) =>
     viewNodes({ nodes: [], nodeClaims: [claim(status) as never], pods: [], nodePools: [] }, undefined)[0]?.allocatable;
 
-  test('has room for what it was created for, until its instance is known', () => {
+  test('has the requests that it was created for as its room, until allocatable is known', () => {
     expect(roomOf({})).toEqual({ cpu: '3', memory: '5Gi' });
     expect(roomOf({ allocatable: { cpu: '4', memory: '7Gi' } })).toEqual({ cpu: '4', memory: '7Gi' });
   });
 });
 
-describe('a node that is not registered yet', () => {
+describe('a node that is not registered, in packing', () => {
   const own: Taint = { key: 'own', effect: 'NoSchedule' };
   const promised: Taint = { key: 'promised', effect: 'NoSchedule' };
   const startup: Taint = { key: 'startup', effect: 'NoSchedule' };
@@ -85,13 +85,13 @@ describe('a node that is not registered yet', () => {
       undefined,
     );
 
-  test('is seen by the labels and taints of its claim', () => {
+  test('has the labels and taints of its claim', () => {
     expect(view({})).toMatchObject([
       { name: 'a', labels: { team: 'promised', [labels.zone]: 'zone-a', [labels.hostname]: 'a' }, taints: [promised] },
     ]);
   });
 
-  test('is seen by its own from then on', () => {
+  test('has its own labels and taints once it is registered', () => {
     const [registered] = view({ [labels.registered]: 'true' });
     expect(registered).toMatchObject({ labels: { team: 'own' }, taints: [own] });
     expect(registered!.labels).not.toHaveProperty([labels.zone]);

@@ -15,7 +15,7 @@ const on = (weights: readonly number[]) =>
 const many = (count: number, weight: number): number[] => Array.from({ length: count }, () => weight);
 
 // Rule `scheduling/twenty-preferences`.
-test('a pod with as many preferences as are honoured keeps its spec, the very object', () => {
+test('preferences: a spec with no more than the maximum is kept, the same object', () => {
   const spec: PodSpec = {
     containers,
     affinity: {
@@ -27,7 +27,7 @@ test('a pod with as many preferences as are honoured keeps its spec, the very ob
   expect(ignoredPreferences(spec)).toBe(0);
 });
 
-test('of more, the heaviest of all kinds together are honoured, in their order; of equal ones the first', () => {
+test('preferences: of more than the maximum those with the highest weight of all kinds are kept, in order', () => {
   const spec: PodSpec = {
     containers,
     affinity: {
@@ -49,7 +49,7 @@ test('of more, the heaviest of all kinds together are honoured, in their order; 
   expect(ignoredPreferences(spec)).toBe(502 + 501 + 2 - honouredPreferences);
 });
 
-test('what is required stays, however much of it there is', () => {
+test('preferences: required terms are kept, however many there are', () => {
   const hard = Array.from({ length: 50 }, (_, n) => ({
     maxSkew: 1,
     topologyKey: `key-${n}`,

@@ -26,7 +26,7 @@ function ranksOf(rows: readonly Row[]): number[] {
   return rows.map((_, i) => order.indexOf(i));
 }
 
-test('rows are ranked by price, name, zone, capacity type and place, whichever share offerings and types', () => {
+test('rows are ranked by price, name, zone, capacity type and reservation', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const below = numbers(seed);
     const types = ['b', 'a', 'a'].map((name) => ({ name }));

@@ -26,15 +26,15 @@ const overlay = (price: string): NodeOverlay => ({
   spec: { requirements: [{ key: labels.instanceType, operator: 'In', values: ['m8'] }], price },
 });
 
-describe('what passes over one catalogue share', () => {
-  test('a second pass finds the catalogue made', () => {
+describe('what planning passes over one catalogue share', () => {
+  test('a second pass uses the compiled catalogue of the first', () => {
     const first = compile(input());
     const second = compile(input({ pods: podsOf(3, 'q', { cpu: '2' }) }));
     expect(second.universe).toBe(first.universe);
     expect(second.offers).toBe(first.offers);
   });
 
-  test('and the offers of its profiles numbered', () => {
+  test('a second pass uses the offer table of the first', () => {
     const first = compile(input());
     const second = compile(input({ pods: podsOf(3, 'q', { cpu: '2' }) }));
     const table = offerTable(first, first.universe.profiles);
@@ -44,13 +44,13 @@ describe('what passes over one catalogue share', () => {
     expect(offerTable(second, [])).toMatchObject({ rowOfOffer: [], offers: { count: 0 } });
   });
 
-  test('equal overlays come to one catalogue', () => {
+  test('equal overlays give the same compiled catalogue', () => {
     const first = compile(input({ nodeOverlays: [overlay('0.01')] }));
     expect(compile(input({ nodeOverlays: [overlay('0.01')] })).universe).toBe(first.universe);
     expect(compile(input({ nodeOverlays: [overlay('0.02')] })).universe).not.toBe(first.universe);
   });
 
-  test('a pass has the newest NodePool, and its limits', () => {
+  test('a pass uses the newest NodePool with its limits', () => {
     compile(input({ nodePools: [pool('a')] }));
     const limited = compile(input({ nodePools: [pool('a', { limits: { cpu: '1' } })] }));
     expect(limited.limits).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('what passes over one catalogue share', () => {
     ['as it was', {}],
   ];
 
-  test.each(variations)('%s: the plan is that of a fresh catalogue', (_, objects) => {
+  test.each(variations)('%s: the plan equals that from a newly compiled catalogue', (_, objects) => {
     for (const [, before] of variations) plan(input(before));
     expect(plan(input(objects))).toEqual(plan(structuredClone(input(objects))));
   });

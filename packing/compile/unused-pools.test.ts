@@ -17,16 +17,16 @@ const input = (pods: PackingInput['objects']['pods'], pools = [pool('open'), ...
 
 const launched = (given: PackingInput) => plan(given).newNodeClaims;
 
-describe('NodePools that no pod of the pass tolerates, where all together offer very much', () => {
+describe('NodePools that no pod of the pass tolerates, beside very many offerings', () => {
   const ordinary = podsOf(5, 'p', { cpu: '900m' });
 
-  test('change nothing in the plan, and have no rows', () => {
+  test('change nothing in the plan, and are not compiled', () => {
     const alone = packingInput({ pods: ordinary, nodePools: [pool('open')] }, { types });
     expect(launched(input(ordinary))).toEqual(launched(alone));
     expect(compile(input(ordinary)).universe.rows).toHaveLength(compile(alone).universe.rows.length);
   });
 
-  test('are used as soon as a pod tolerates them', () => {
+  test('are compiled as soon as a pod tolerates them', () => {
     const mine = pod('mine', {
       cpu: '1',
       tolerations: [{ ...taintOf('team-7'), operator: 'Equal' }],
@@ -37,7 +37,7 @@ describe('NodePools that no pod of the pass tolerates, where all together offer 
     });
   });
 
-  test('still count as domains of a spread that is not about taints', () => {
+  test('still count as domains of a spread with nodeTaintsPolicy Ignore', () => {
     const rack = 'example.com/rack';
     const open = pool('open', { labels: { [rack]: 'a' } });
     const spread = (nodeTaintsPolicy: 'Honor' | 'Ignore') =>
@@ -59,23 +59,23 @@ describe('NodePools that no pod of the pass tolerates, where all together offer 
     expect(plan(input(spread('Ignore'), pools)).unschedulable).toHaveLength(2);
   });
 
-  describe('by what pods ask of nodes', () => {
+  describe("excluded by the pods' node selectors", () => {
     const chosen = teams.map((team) => pool(team, { labels: { team } }));
     const of = (team: string) => pod(`of-${team}`, { cpu: '1', nodeSelector: { team } });
 
-    test('change nothing in the plan, and have no rows', () => {
+    test('change nothing in the plan, and are not compiled', () => {
       const pods = [of('team-7'), of('team-8')];
       const alone = packingInput({ pods, nodePools: [chosen[7]!, chosen[8]!] }, { types });
       expect(launched(input(pods, chosen))).toEqual(launched(alone));
       expect(compile(input(pods, chosen)).universe.rows).toHaveLength(compile(alone).universe.rows.length);
     });
 
-    test('are used as soon as a pod does not ask', () => {
+    test('are compiled as soon as a pod has no selector', () => {
       const rows = compile(input([of('team-7'), pod('any')], chosen)).universe.rows;
       expect(new Set(rows.map(({ profile }) => profile.pool.name)).size).toBe(teams.length);
     });
 
-    test('are named with what they ask for', () => {
+    test('are named with their requirements as blockers', () => {
       const { unschedulable } = plan(input([pod('large', { cpu: '1000', nodeSelector: { team: 'team-7' } })], chosen));
       const { blockers } = unschedulable[0]!;
       expect(blockers.find(({ nodePool }) => nodePool === 'team-8')).toMatchObject({
@@ -86,7 +86,7 @@ describe('NodePools that no pod of the pass tolerates, where all together offer 
     });
   });
 
-  test('are named where a pod finds no place', () => {
+  test('are named as blockers of an unplaced pod', () => {
     const { unschedulable } = plan(input([pod('large', { cpu: '1000' })]));
     expect(unschedulable[0]!.blockers.map(({ nodePool }) => nodePool)).toContain('team-7');
   });

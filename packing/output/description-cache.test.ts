@@ -18,11 +18,11 @@ function madeFor(...claims: readonly DescriptionKey[]): number {
   return made.size;
 }
 
-test('claims alike are described once', () => {
+test('equal planned claims are described once', () => {
   expect(madeFor(base, { ...base, usage: Float64Array.from(base.usage), keys: ['zone'] }, base)).toBe(1);
 });
 
-test('what is made may be undefined, and is not made again', () => {
+test('a cached undefined description is not computed again', () => {
   const known = new DescriptionCache<undefined>();
   let times = 0;
   const make = (): undefined => {
@@ -41,6 +41,6 @@ test.each<[string, Partial<DescriptionKey>]>([
   ['usage', { usage: Float64Array.of(500, 2 ** 33, 5) }],
   ['usage by fractions, for which hashes are equal', { usage: Float64Array.of(500.5, 2 ** 33, 4) }],
   ['usage beyond 32 bits', { usage: Float64Array.of(500, 2 ** 34, 4) }],
-])('claims of another %s are described anew', (_, other) => {
+])('claims with another %s are described anew', (_, other) => {
   expect(madeFor(base, { ...base, ...other })).toBe(2);
 });

@@ -13,7 +13,7 @@ function stuck(kinds: number, more: Partial<PackingInput> = {}) {
   return plan({ ...packingInput({ pods, nodePools }, { settings: { explainTypes: true } }), ...more });
 }
 
-test('so many kinds of pods are explained for so many NodePools; the others are told how to ask', () => {
+test('explanations are made for a limited number of pod classes and NodePools; the others say how to ask', () => {
   const { unschedulable } = stuck(600);
   expect(unschedulable).toHaveLength(600);
   const told = unschedulable.filter(({ blockers }) => blockers.length === nodePools.length);
@@ -25,7 +25,7 @@ test('so many kinds of pods are explained for so many NodePools; the others are 
   expect(others[0]).not.toHaveProperty('explanation');
 });
 
-test('the pod that somebody asks about is explained whatever others there are, its instance types alone', () => {
+test('the pod that somebody asks about is explained whatever other pods there are', () => {
   const { unschedulable, explanations } = stuck(600, { about: new Set(['default/p-0599']) });
   const asked = unschedulable.find(({ pod: name }) => name === 'default/p-0599')!;
   expect(asked.blockers).toHaveLength(nodePools.length);

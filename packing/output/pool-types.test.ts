@@ -33,8 +33,8 @@ const poolOf = (...requirements: readonly (readonly [string, string, string[]])[
 const why = (pool: ReturnType<typeof poolOf>, types = [type('m5.large', ['m']), type('z1d.large', ['z'])]) =>
   whyNoInstanceType(pool, types, { wellKnownLabels: [category], minValuesPolicy: 'Strict' })?.why;
 
-describe('a NodePool that no instance type suits (node-pools/instance-types-available)', () => {
-  test('is told by the key that keeps types out, with the value that was meant', () => {
+describe('a NodePool whose requirements no instance type satisfies (node-pools/instance-types-available)', () => {
+  test('is reported with the key that excludes the types, and the value that was probably meant', () => {
     expect(why(poolOf([category, 'In', ['z9']]))).toBe(
       `none of 2 instance types has ${category} In [z9] (did you mean z?)`,
     );
@@ -43,19 +43,19 @@ describe('a NodePool that no instance type suits (node-pools/instance-types-avai
     );
   });
 
-  test('requirements that contradict each other are told with what they say', () => {
+  test('is reported with its contradicting requirements', () => {
     expect(why(poolOf([category, 'In', ['m']], [category, 'In', ['c']]))).toBe(
       `the requirements leave no value for ${category}: In [m] and In [c]`,
     );
   });
 
-  test('nothing is said where some type suits, out of capacity or not, nor of an empty catalogue', () => {
+  test('is not reported where a type matches, even without capacity, nor for an empty catalogue', () => {
     expect(why(poolOf([category, 'In', ['m']]))).toBeUndefined();
     expect(why(poolOf([category, 'In', ['m']]), [type('m5.large', ['m'], false)])).toBeUndefined();
     expect(why(poolOf([category, 'In', ['z9']]), [])).toBeUndefined();
   });
 
-  test('minValues that the suitable types do not have are told, unless they are relaxed', () => {
+  test('is reported with the minValues that the matching types do not have, unless minValues are relaxed', () => {
     const types = [type('m5.large', ['m']), type('m6.large', ['m']), type('z1d.large', ['z'])];
     const pool = poolOf([category, 'In', ['m']]);
     const { requirements } = pool.spec.template.spec;
@@ -74,7 +74,7 @@ describe('a NodePool that no instance type suits (node-pools/instance-types-avai
     expect(found(1, 'Strict')).toBeUndefined();
   });
 
-  test('where each type lacks something else, the commonest is told', () => {
+  test('is reported with the commonest reason where each type fails another requirement', () => {
     const pool = poolOf([category, 'In', ['m']], ['topology.kubernetes.io/zone', 'In', ['b']]);
     expect(why(pool)).toMatch(/^1 of 2 instance types lack /);
   });

@@ -17,12 +17,12 @@ function worldOf(own: Pod, ...others: Pod[]) {
 const inZone = (name: string) => (key: string) => (key === zone ? name : undefined);
 const nowhere = () => undefined;
 
-describe('a spread (topology/spread)', () => {
+describe('admission by a spread (topology/spread)', () => {
   test.each([
     { a: 1, others: 0, allowed: false },
     { a: 0, others: 0, allowed: true },
     { a: 1, others: 1, allowed: true },
-  ])('of pods that it selects: $a there and $others elsewhere', ({ a, others, allowed }) => {
+  ])('a pod that it selects, with $a in the domain and $others elsewhere', ({ a, others, allowed }) => {
     const { counts, rules } = worldOf(pod('own', { ...web, ...spreads() }));
     counts.addSelected(rules.spread[0]!, 'zone-a', a);
     for (const other of ['zone-b', 'zone-c']) counts.addSelected(rules.spread[0]!, other, others);
@@ -37,7 +37,7 @@ describe('a spread (topology/spread)', () => {
     expect(allows(counts, rules, inZone('zone-a'))).toBe(false);
   });
 
-  test('needs a domain', () => {
+  test('refuses where there is no domain', () => {
     const { counts, rules } = worldOf(pod('own', { ...web, ...spreads() }));
     expect(allows(counts, rules, nowhere)).toBe(false);
     expect(keepsSkew(counts, rules.spread[0]!, undefined, false)).toBe(false);
@@ -45,8 +45,8 @@ describe('a spread (topology/spread)', () => {
   });
 });
 
-describe('anti-affinity', () => {
-  test('keeps a pod from a domain with a selected pod, and from no other', () => {
+describe('admission by anti-affinity', () => {
+  test('refuses a domain with a selected pod, and no other', () => {
     const { counts, rules } = worldOf(pod('own', apart('web')));
     counts.addSelected(rules.antiAffinity[0]!, 'zone-a', 1);
     expect(allows(counts, rules, inZone('zone-a'))).toBe(false);
@@ -54,7 +54,7 @@ describe('anti-affinity', () => {
     expect(allows(counts, rules, nowhere)).toBe(true);
   });
 
-  test('of another pod keeps those that it selects from its domain (topology/running-anti-affinity)', () => {
+  test('of another pod refuses the pods that it selects in its domain (topology/running-anti-affinity)', () => {
     const shy = pod('shy', apart('web'));
     const { counts, rules, rulesOf } = worldOf(pod('own', web), shy);
     const [group] = rulesOf(shy).antiAffinity;
@@ -65,7 +65,7 @@ describe('anti-affinity', () => {
     expect(allows(counts, rules, nowhere)).toBe(true);
   });
 
-  test('of another pod by host name, and other rules that select the pod, close no domain', () => {
+  test('of another pod by host name closes no domain, nor do other rules that select the pod', () => {
     const shy = pod('shy', apart('web', hostname));
     const fond = pod('fond', near('web'));
     const { counts, rules, rulesOf } = worldOf(pod('own', web), shy, fond);
@@ -76,8 +76,8 @@ describe('anti-affinity', () => {
   });
 });
 
-describe('affinity', () => {
-  test('needs a domain with a selected pod', () => {
+describe('admission by affinity', () => {
+  test('requires a domain with a selected pod', () => {
     const { counts, rules } = worldOf(pod('own', near('web')));
     expect(allows(counts, rules, inZone('zone-a'))).toBe(false);
     counts.addSelected(rules.affinity[0]!, 'zone-a', 1);
@@ -86,7 +86,7 @@ describe('affinity', () => {
     expect(allows(counts, rules, nowhere)).toBe(false);
   });
 
-  test('to its like lets the first pod begin anywhere, or where it is told to', () => {
+  test('to its own pods admits the first pod in any domain, or in the one decided for it', () => {
     const { counts, rules } = worldOf(pod('own', { ...web, ...near('web') }));
     expect(allows(counts, rules, inZone('zone-a'))).toBe(true);
     expect(allows(counts, rules, nowhere)).toBe(false);
@@ -98,14 +98,14 @@ describe('affinity', () => {
     expect(allows(counts, rules, inZone('zone-c'), begins)).toBe(true);
   });
 
-  test('to others never begins', () => {
+  test('to other pods admits no first pod', () => {
     const { counts, rules } = worldOf(pod('own', near('web')));
     expect(allows(counts, rules, inZone('zone-a'), () => true)).toBe(false);
   });
 });
 
-describe('affinity by host name', () => {
-  test('is met on the host of a selected pod', () => {
+describe('admission by affinity by host name', () => {
+  test('admits on the host of a selected pod', () => {
     const { counts, rules } = worldOf(pod('own', near('web', hostname)));
     expect(meetsHostAffinity(counts, rules, 'node-a')).toBe(false);
     counts.addSelected(rules.hostAffinity[0]!, 'node-a', 1);
@@ -114,7 +114,7 @@ describe('affinity by host name', () => {
     expect(meetsHostAffinity(counts, rules, undefined)).toBe(false);
   });
 
-  test('to its like is met by the first pod anywhere', () => {
+  test('to its own pods admits the first pod on any host', () => {
     const { counts, rules } = worldOf(pod('own', { ...web, ...near('web', hostname) }));
     expect(meetsHostAffinity(counts, rules, 'node-a')).toBe(true);
     expect(meetsHostAffinity(counts, rules, undefined)).toBe(true);
@@ -123,13 +123,13 @@ describe('affinity by host name', () => {
     expect(meetsHostAffinity(counts, rules, undefined)).toBe(false);
   });
 
-  test('is met where there is none', () => {
+  test('admits where no selected pod exists yet and the pod selects itself', () => {
     const { counts, rules } = worldOf(pod('own', web));
     expect(meetsHostAffinity(counts, rules, undefined)).toBe(true);
   });
 });
 
-describe('a pod can be removed alone', () => {
+describe('removing a single pod from its node', () => {
   const own = pod('own', web);
   const fond = pod('fond', near('web', hostname));
   const fondInZone = pod('fond-in-zone', near('web'));
@@ -147,7 +147,7 @@ describe('a pod can be removed alone', () => {
     return { counts, rules, rulesOf, free };
   };
 
-  test('unless it is the last that a pod of the host has affinity to', () => {
+  test("is allowed unless it is the last that satisfies another pod's affinity there", () => {
     const { counts, rulesOf, free } = set();
     expect(free(fond)).toBe(false);
     expect(free(shy, fond)).toBe(false);
@@ -155,7 +155,7 @@ describe('a pod can be removed alone', () => {
     expect(free(fond)).toBe(true);
   });
 
-  test('whatever other rules select it', () => {
+  test('is allowed whatever other rules select it', () => {
     const { free } = set();
     expect(free()).toBe(true);
     expect(free(fondInZone)).toBe(true);

@@ -20,29 +20,29 @@ function zoneFor(pods: readonly Pod[], types: readonly InstanceType[], objects: 
   return bestAffinityDomain(feasibility, cells, members[0]!.rules.affinity[0]!, members);
 }
 
-describe('the domain of pods that want to be together', () => {
+describe('the domain chosen for pods with affinity to each other', () => {
   test('is the one where a node for all of them costs least', () => {
     const types = [type('a', 8, 0.5, 'zone-a'), type('b', 8, 0.4, 'zone-b'), type('c', 8, 0.6, 'zone-c')];
     expect(zoneFor(podsOf(4, 'p', web()), types)).toBe('zone-b');
   });
 
-  test('is that of a node for all before those with cheaper shares', () => {
+  test('is one with a node that holds all, before those with cheaper shares', () => {
     // Two pods: a third of the large one is cheap, but all of it is not.
     const types = [type('large', 12, 1.2, 'zone-a'), type('small', 2, 0.4, 'zone-b')];
     expect(zoneFor(podsOf(2, 'p', web()), types)).toBe('zone-b');
     expect(zoneFor(podsOf(9, 'p', web()), types)).toBe('zone-a');
   });
 
-  test('is the one with cheaper shares where no node holds all', () => {
+  test('is the one with the cheapest shares where no node holds all', () => {
     const types = [type('a', 4, 0.5, 'zone-a'), type('b', 4, 0.4, 'zone-b')];
     expect(zoneFor(podsOf(9, 'p', web()), types)).toBe('zone-b');
   });
 
-  test('is the first by name among equals', () => {
+  test('is the first by name among equal ones', () => {
     expect(zoneFor(podsOf(2, 'p', web()), [type('t', 4, 0.4, 'zone-c', 'zone-b')])).toBe('zone-b');
   });
 
-  test('is the one with room for most, whatever it costs', () => {
+  test('is the one with room for most pods, whatever it costs', () => {
     const nodes = [node('b', { zone: 'zone-b', cpu: '3' })];
     const types = [type('dear', 4, 9, 'zone-a')];
     expect(zoneFor(podsOf(4, 'p', web()), types, { nodes })).toBe('zone-a');
@@ -64,7 +64,7 @@ describe('the domain of pods that want to be together', () => {
     expect(zoneFor(pods, [], { nodes: pair })).toBe('zone-b');
   });
 
-  test('adds up the price of all classes', () => {
+  test('adds up the prices of all classes', () => {
     const pods = [
       ...podsOf(2, 'p', web({ cpu: '4', memory: '1Gi' })),
       ...podsOf(2, 'q', web({ cpu: '1', memory: '24Gi' })),
@@ -78,7 +78,7 @@ describe('the domain of pods that want to be together', () => {
     expect(zoneFor(pods, types)).toBe('zone-b');
   });
 
-  test('is none where they cannot be', () => {
+  test('is undefined where no domain admits them', () => {
     expect(zoneFor(podsOf(2, 'p', web()), [])).toBeUndefined();
   });
 });

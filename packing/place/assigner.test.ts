@@ -41,8 +41,8 @@ function placed(
   };
 }
 
-describe('pods without rules by topology', () => {
-  test('fill existing nodes in order, and the rest is one part', () => {
+describe('assigning pods without topology rules', () => {
+  test('fills existing nodes in order, and makes one part of the rest', () => {
     const nodes = [node('a', { cpu: '2' }), node('b', { cpu: '500m' }), node('c', { cpu: '1' })];
     const { onNodes, parts, rest } = placed([podsOf(5, 'p')], { nodes });
     expect(onNodes).toEqual({ a: 'p-0,p-1', b: '', c: 'p-2' });
@@ -52,7 +52,7 @@ describe('pods without rules by topology', () => {
     expect(parts[0]!.demand[0]).toBe(1000);
   });
 
-  test('need nothing new where they all fit', () => {
+  test('needs no new node where all fit', () => {
     const nodes = [node('a', { cpu: '2' }), node('b')];
     expect(placed([podsOf(2, 'p')], { nodes })).toMatchObject({
       parts: [],
@@ -61,18 +61,18 @@ describe('pods without rules by topology', () => {
     });
   });
 
-  test('leave nodes alone that do not admit them', () => {
+  test('skips nodes that do not admit them', () => {
     const nodes = [node('a', { taints: [{ key: 'own', effect: 'NoSchedule' }] }), node('b', { cpu: '1' })];
     expect(placed([podsOf(2, 'p')], { nodes }).onNodes).toEqual({ a: '', b: 'p-0' });
   });
 
-  test('have no place where no new node is', () => {
+  test('leaves them unplaced where no node can be launched', () => {
     expect(placed([podsOf(2, 'p', { cpu: '9' })])).toMatchObject({ parts: [], rest: 'p-0,p-1' });
     const nodes = [node('a', { cpu: '1' })];
     expect(placed([podsOf(2, 'p')], { nodes }, [])).toMatchObject({ parts: [], rest: 'p-1', onNodes: { a: 'p-0' } });
   });
 
-  test('go to the NodePool of the highest weight (scheduling/heaviest-pool-first)', () => {
+  test('takes the NodePool of the highest weight (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light'), pool('heavy', { weight: 2 })];
     const { parts, placing } = placed([podsOf(1, 'p')], { nodePools });
     expect(profileNames(parts[0]!.profiles, placing)).toEqual(['heavy']);
@@ -81,7 +81,7 @@ describe('pods without rules by topology', () => {
     expect(alone.parts[0]).not.toHaveProperty('riding');
   });
 
-  test('ride within the domain that was decided for them (scheduling/heaviest-pool-first)', () => {
+  test('keeps lighter pools to the domain decided for the part (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light'), pool('heavy', { weight: 2 })];
     const own = podsOf(2, 'p', { ...web, ...spreads({ topologyKey: zone }) });
     const { parts, placing } = placed([own], { nodePools });
@@ -91,7 +91,7 @@ describe('pods without rules by topology', () => {
     ]);
   });
 
-  test('as many on a node as their rules by host name allow', () => {
+  test('puts as many on a node as their host name rules allow', () => {
     const nodes = [node('a'), node('b')];
     const own = podsOf(5, 'p', { ...web, ...spreads({ topologyKey: hostname, maxSkew: 2 }) });
     const { onNodes, parts } = placed([own], { nodes });
@@ -99,7 +99,7 @@ describe('pods without rules by topology', () => {
     expect(parts).toMatchObject([{ count: 1 }]);
   });
 
-  test('one volume after the other', () => {
+  test('counts volumes one pod after the other', () => {
     const using = podsOf(3, 'p').map((each, i) => ({
       ...each,
       spec: { ...each.spec, volumes: [{ name: 'v', persistentVolumeClaim: { claimName: `c${i}` } }] },
@@ -133,7 +133,7 @@ describe('pods without rules by topology', () => {
     expect(onNodes).toEqual({ a: 'p-0,p-1' });
   });
 
-  test('try nodes in the order that is asked for', () => {
+  test('tries nodes in the given order', () => {
     const own = podsOf(1, 'p');
     const { assigner, targetOf, nodes } = placingOf(packingInput({ pods: own, nodes: [node('a'), node('b')] }));
     assigner.ordering = (given) => [...given].reverse();
@@ -142,10 +142,10 @@ describe('pods without rules by topology', () => {
   });
 });
 
-describe('pods with spread (topology/spread)', () => {
+describe('assigning pods with spread (topology/spread)', () => {
   const spread = (more: PodOptions = {}): PodOptions => ({ ...web, ...spreads(), ...more });
 
-  test('go to the emptiest domain, in order of domains among equals', () => {
+  test('takes the domain with the fewest pods, the first by name among equals', () => {
     const { texts, rest, parts } = placed([podsOf(5, 'p', spread())]);
     expect(texts).toEqual(['default/zone-a: p-0,p-2,p-4', 'default/zone-b: p-1,p-3']);
     expect(parts.map(({ pinnedKeys, count }) => [pinnedKeys, count])).toEqual([
@@ -155,19 +155,19 @@ describe('pods with spread (topology/spread)', () => {
     expect(rest).toBe('');
   });
 
-  test('go where existing nodes are, before new ones, while the skew holds', () => {
+  test('takes domains with existing nodes before new ones, while the skew allows', () => {
     const nodes = [node('b', { zone: 'zone-b', cpu: '2' })];
     const { onNodes, texts } = placed([podsOf(5, 'p', spread())], { nodes });
     expect(onNodes).toEqual({ b: 'p-0,p-2' });
     expect(texts).toEqual(['default/zone-a: p-1,p-3,p-4']);
   });
 
-  test('go to the domain with fewest of them among equals', () => {
+  test('takes among equal domains the one with fewest of these pods', () => {
     const { texts } = placed([podsOf(4, 'p', spread(spreads({ maxSkew: 5 })))]);
     expect(texts).toEqual(['default/zone-a: p-0,p-2', 'default/zone-b: p-1,p-3']);
   });
 
-  test('go to existing nodes in their order, before any new one', () => {
+  test('fills existing nodes in order before any new one', () => {
     const nodes = [
       node('a', { zone: 'zone-c', cpu: '100m' }),
       node('b', { zone: 'zone-b', cpu: '1' }),
@@ -179,7 +179,7 @@ describe('pods with spread (topology/spread)', () => {
     expect(texts).toEqual(['default/zone-a: p-2']);
   });
 
-  test('go to the cheaper domain first', () => {
+  test('takes the cheaper domain first', () => {
     const types = [
       instanceType('a', { cpu: 4, price: 0.4, spot: 0, zones: ['zone-a'] }),
       instanceType('b', { cpu: 4, price: 0.3, spot: 0, zones: ['zone-b'] }),
@@ -190,32 +190,32 @@ describe('pods with spread (topology/spread)', () => {
     ]);
   });
 
-  test('have no place where the emptiest domain takes none', () => {
+  test('leaves them unplaced where the emptiest domain takes none', () => {
     const nodes = [node('c', { zone: 'zone-c', cpu: '100m' })];
     const { rest, texts } = placed([podsOf(4, 'p', spread())], { nodes });
     expect(texts).toEqual(['default/zone-a: p-0', 'default/zone-b: p-1']);
     expect(rest).toBe('p-2,p-3');
   });
 
-  test('have none at all where there is no domain', () => {
+  test('leaves them unplaced where there is no domain', () => {
     const own = podsOf(2, 'p', spread({ cpu: '9' }));
     expect(placed([own])).toMatchObject({ texts: [], rest: 'p-0,p-1' });
   });
 
-  test('fill the first node of a domain, then the next', () => {
+  test('fills the first node of a domain, then the next', () => {
     const nodes = [node('a1', { cpu: '1' }), node('a2', { cpu: '1' })];
     const { onNodes } = placed([podsOf(3, 'p', spread({ ...spreads({ maxSkew: 9 }) }))], { nodes }, []);
     expect(onNodes).toEqual({ a1: 'p-0', a2: 'p-1' });
   });
 
-  test('pass over nodes where rules by host name keep them off', () => {
+  test('skips nodes that host name rules exclude', () => {
     const affinity = apart('web', hostname);
     const nodes = [node('a1'), node('a2')];
     const { onNodes } = placed([podsOf(2, 'p', spread({ ...spreads({ maxSkew: 9 }), ...affinity }))], { nodes }, []);
     expect(onNodes).toEqual({ a1: 'p-0', a2: 'p-1' });
   });
 
-  test('by several keys look one pod ahead', () => {
+  test('with several keys looks one pod ahead', () => {
     const offerings = [
       ['zone-a', 'spot', 0.1],
       ['zone-a', 'on-demand', 0.4],
@@ -255,8 +255,8 @@ describe('pods with spread (topology/spread)', () => {
   });
 });
 
-describe('pods that rules of others select', () => {
-  test('go where they worsen the spread of those least', () => {
+describe("assigning pods that other pods' rules select", () => {
+  test('takes the domain that worsens their spread least', () => {
     const plain = podsOf(3, 'p', web);
     const waiting = podsOf(1, 'q', { ...web, ...spreads() });
     const types = [
@@ -275,33 +275,33 @@ describe('pods that rules of others select', () => {
     instanceType('b', { cpu: 8, price: 0.9, spot: 0, zones: ['zone-b'] }),
   ];
 
-  test('worsen it by what goes beyond its skew alone', () => {
+  test('counts only what exceeds the maximum skew', () => {
     const waiting = podsOf(1, 'q', { ...web, ...spreads({ maxSkew: 2 }) });
     const [inA, inB] = placed([podsOf(5, 'p', web), waiting], {}, dearer).texts;
     expect([inA, inB]).toEqual(['default/zone-a: p-0,p-1,p-3', 'default/zone-b: p-2,p-4']);
   });
 
-  test('worsen no rule but spread that is required', () => {
+  test('counts no rules but required spreads', () => {
     const fond = podsOf(1, 'fond', near('web'));
     const soft = podsOf(1, 'soft', { ...web, ...spreads({ whenUnsatisfiable: 'ScheduleAnyway' }) });
     expect(placed([podsOf(3, 'p', web), fond, soft], {}, dearer).texts[0]).toBe('default/zone-a: p-0,p-1,p-2');
   });
 
-  test('count no spread that is only preferred', () => {
+  test('ignores spreads that are only preferred', () => {
     const plain = podsOf(3, 'p', web);
     const waiting = podsOf(1, 'q', { ...web, ...spreads({ whenUnsatisfiable: 'ScheduleAnyway' }) });
     expect(placed([plain, waiting]).texts[0]).toBe('default/zone-a default/zone-b: p-0,p-1,p-2');
   });
 
-  test('keep away from pods that shun them', () => {
+  test('avoids domains of pods with anti-affinity to them', () => {
     const shy = podsOf(1, 'shy', apart('web'));
     const { texts } = placed([shy, podsOf(2, 'p', web)]);
     expect(texts).toEqual(['default/zone-a: shy-0', 'default/zone-b: p-0,p-1']);
   });
 });
 
-describe('pods with affinity', () => {
-  test('begin in the domain that is best for all of them', () => {
+describe('assigning pods with affinity', () => {
+  test('begins in the best domain for all of them', () => {
     const types = [
       instanceType('huge', { cpu: 16, price: 1, spot: 0, zones: ['zone-a'] }),
       instanceType('large', { cpu: 8, price: 0.55, spot: 0, zones: ['zone-b'] }),
@@ -310,7 +310,7 @@ describe('pods with affinity', () => {
     expect(placed([own], {}, types).texts).toEqual(['default/zone-b: p-0,p-1,p-2,p-3,p-4,p-5']);
   });
 
-  test('follow those that they want', () => {
+  test('follows the pods that they select', () => {
     const { texts } = placed([
       podsOf(1, 'web', { ...web, nodeSelector: { [zone]: 'zone-b' } }),
       podsOf(2, 'fond', near('web')),
@@ -318,11 +318,11 @@ describe('pods with affinity', () => {
     expect(texts).toEqual(['default/zone-b: web-0', 'default/zone-b: fond-0,fond-1']);
   });
 
-  test('have no place where nobody is', () => {
+  test('leaves them unplaced where no selected pod is', () => {
     expect(placed([podsOf(1, 'fond', near('web'))]).rest).toBe('fond-0');
   });
 
-  test('by host name are bundled', () => {
+  test('puts those with affinity by host name into one bundle', () => {
     const { parts } = placed([podsOf(2, 'p', { ...web, ...near('web', hostname) })]);
     expect(parts).toMatchObject([{ together: true, count: 1 }]);
   });

@@ -40,7 +40,7 @@ const rowText = ({ compiled }: ReturnType<typeof worldOf>, row: number): string 
   return `${type.name} ${of}`;
 };
 
-describe('a bin problem', () => {
+describe('the bin problem made from a plan', () => {
   test('has an offer for each row worth buying, and an item for each part', () => {
     const world = worldOf();
     const { problem, rowOfOffer, perNode } = numberProblem(world.compiled, world.parts, nothing, []);
@@ -56,7 +56,7 @@ describe('a bin problem', () => {
     expect(problem).toMatchObject({ caps: [], conflicts: [], limits: [], openBins: [] });
   });
 
-  test('has its offers in the order of profiles, whatever that of the parts', () => {
+  test('has its offers in the order of profiles, whatever the order of parts', () => {
     const world = worldOf();
     const [anywhere, inB] = world.parts;
     const inA = { ...anywhere!, profiles: anywhere!.profiles.filter((profile) => !inB!.profiles.includes(profile)) };
@@ -67,7 +67,7 @@ describe('a bin problem', () => {
     expect(allowed.map((bits) => bits.length)).toEqual([1, 1]);
   });
 
-  test('leaves out offers that cost more than is of use', () => {
+  test('leaves out offers above the given price', () => {
     const world = worldOf();
     const allowed = (dearest: number) =>
       numberProblem(world.compiled, world.parts, nothing, [], { dearest }).problem.items.allowed.map((bits) =>
@@ -79,13 +79,13 @@ describe('a bin problem', () => {
     expect(allowed(price[1]!)).toEqual([[0, 1, 2], [2]]);
   });
 
-  test('parts with one list of profiles share what they may have', () => {
+  test('parts with the same profiles share their allowed offers', () => {
     const { compiled, parts } = worldOf();
     const { allowed } = numberProblem(compiled, [parts[0]!, parts[0]!], nothing, []).problem.items;
     expect(allowed[0]).toBe(allowed[1]);
   });
 
-  test('has limits by what a node of each offer uses', () => {
+  test('has limits by what a node of each offer uses of them', () => {
     const { compiled, parts } = worldOf({ cpu: '5', nodes: '2' });
     const { limits } = numberProblem(compiled, parts, nothing, compiled.limits).problem;
     expect(limits.map(({ use, remaining }) => [[...use], remaining])).toEqual([
@@ -97,7 +97,7 @@ describe('a bin problem', () => {
   });
 });
 
-describe('pods ride in NodePools of less weight', () => {
+describe('pods that ride in NodePools of less weight', () => {
   /** A pod that opens nodes in `heavy` and may be in either, and one that may be in `light` alone. */
   function ridingIn(light: Parameters<typeof pool>[1], isThere = true) {
     const flexible = podsOf(1, 'flexible');
@@ -114,17 +114,17 @@ describe('pods ride in NodePools of less weight', () => {
     return { allowed: poolsOf(problem.items.allowed), riding: poolsOf(problem.items.riding) };
   }
 
-  test('where others open nodes in these', () => {
+  test('are allowed in those where other pods open nodes', () => {
     expect(ridingIn({})).toEqual({ allowed: [['heavy'], ['light']], riding: [['heavy', 'light'], ['light']] });
     expect(ridingIn({}, false)).toEqual({ allowed: [['heavy']], riding: undefined });
   });
 
-  test('but for those with minValues', () => {
+  test('are not allowed in those with minValues', () => {
     const requirements = [{ key: labels.instanceType, operator: 'Exists' as const, minValues: 1 }];
     expect(ridingIn({ requirements }).riding).toBeUndefined();
   });
 
-  test('only where it is asked for', () => {
+  test('are allowed only where asked for', () => {
     const { compiled, parts } = worldOf();
     const riding = { ...parts[0]!, riding: compiled.universe.profiles };
     expect(numberProblem(compiled, [riding, parts[1]!], nothing, []).problem.items.riding).toBeUndefined();
@@ -149,13 +149,13 @@ describe('the table of offers', () => {
     }
   });
 
-  test('adds a billionth of the least price to each node', () => {
+  test('adds a billionth of the lowest price to each node', () => {
     const { compiled, parts } = worldOf();
     expect(offerTable(compiled, parts[0]!.profiles).perNode).toBeCloseTo(0.2e-9, 15);
     expect(offerTable(compiled, []).perNode).toBe(1e-9);
   });
 
-  test('a price of nothing is not the least', () => {
+  test('does not count 0 as the lowest price', () => {
     const free = [
       instanceType('free', { cpu: 2, price: 0, spot: 0, zones: ['zone-a'] }),
       instanceType('m4', { cpu: 4, price: 0.4, spot: 0, zones: ['zone-a'] }),
@@ -164,7 +164,7 @@ describe('the table of offers', () => {
     expect(offerTable(compiled, compiled.universe.profiles).perNode).toBeCloseTo(0.4e-9, 15);
   });
 
-  test('is one for equal profiles, and the sixteen latest are kept', () => {
+  test('is shared by equal profiles, for the sixteen latest ones', () => {
     const compiled = manyOf();
     const { profiles } = compiled.universe;
     expect(profiles.length).toBeGreaterThanOrEqual(4);

@@ -28,8 +28,8 @@ function cellsOf(own: ReturnType<typeof pod>, objects: Partial<ClusterObjects> =
   return { ...placing, of: (target = placing.targetOf(own)) => placing.cells.of(target) };
 }
 
-describe('cells', () => {
-  test('are the domains of new nodes, sorted, with the price of a share of one', () => {
+describe('cells: combinations of topology domains', () => {
+  test('are the sorted domains of new nodes, with the price of a share there', () => {
     const { of } = cellsOf(pod('p', { ...spreadOver(zone), cpu: '2' }));
     expect(described(of())).toEqual([
       ['zone-a', 'default', '', 0.2],
@@ -51,7 +51,7 @@ describe('cells', () => {
     ]);
   });
 
-  test('have the NodePools of the highest weight that have any there (scheduling/heaviest-pool-first)', () => {
+  test('cells have the NodePools of the highest weight that offer anything there (scheduling/heaviest-pool-first)', () => {
     const heavy = pool('heavy', {
       weight: 10,
       requirements: [{ key: zone, operator: 'In', values: ['zone-b'] }],
@@ -90,7 +90,7 @@ describe('cells', () => {
     ).toEqual(expected);
   });
 
-  test('have the existing nodes that admit the class, and are there for these alone too', () => {
+  test('cells have the existing nodes that admit the class, and exist for those alone too', () => {
     const nodes = [
       node('a1'),
       node('c', { zone: 'zone-c' }),
@@ -107,14 +107,14 @@ describe('cells', () => {
     ]);
   });
 
-  test('leave out profiles that have no room', () => {
+  test('cells leave out profiles without room', () => {
     const { of, targetOf, compiled } = cellsOf(pod('p', spreadOver(zone)));
     const [gone, left] = compiled.universe.profiles;
     const target = targetOf(compiled.queue[0]!.pods[0]!);
     expect(of({ ...target, without: new Set([gone!]) }).map(({ profiles }) => profiles)).toEqual([[left]]);
   });
 
-  test('tell combinations apart that read alike one after the other', () => {
+  test('cells of domain pairs that read alike when joined are separate', () => {
     const racked = (row: string, rack: string) => node(`${row}-${rack}`, { labels: { row, rack } });
     const { of } = cellsOf(pod('p', spreadOver('row', 'rack')), { nodes: [racked('a', 'bc'), racked('ab', 'c')] });
     expect(of().flatMap(({ nodes }) => nodes.map(({ view }) => view.name))).toHaveLength(2);
@@ -122,7 +122,7 @@ describe('cells', () => {
   });
 });
 
-describe('classes', () => {
+describe('cells shared by classes', () => {
   const web = (name: string, cpu: string) => pod(name, { ...spreadOver(zone), cpu });
   const two = (nodes: ReturnType<typeof node>[]): Placing =>
     placingOf(
@@ -141,7 +141,7 @@ describe('classes', () => {
   const cellsFor = ({ compiled, targetOf, cells }: Placing, name: string) =>
     cells.of(targetOf(compiled.queue.flatMap(({ pods }) => pods).find(({ metadata }) => metadata.name === name)!));
 
-  test('of equal demand share cells without existing nodes, others not', () => {
+  test('are shared by classes with equal requests where no existing node is, and by no others', () => {
     const placing = two([]);
     expect(cellsFor(placing, 'p')).toBe(cellsFor(placing, 'p'));
     expect(cellsFor(placing, 'q')).not.toBe(cellsFor(placing, 'p'));
@@ -149,7 +149,7 @@ describe('classes', () => {
     expect(cellsFor(placing, 'p').map(({ price }) => price)).toEqual([0.1, 0.1]);
   });
 
-  test('share none with existing nodes, which fill up', () => {
+  test('are not shared where existing nodes are, since these fill up', () => {
     const placing = two([node('a')]);
     expect(cellsFor(placing, 'p')).not.toBe(cellsFor(placing, 'p'));
   });

@@ -68,8 +68,8 @@ const away = (tier: string, topologyKey: string = hostname) => ({
   affinity: { podAntiAffinity: required(tier, topologyKey) },
 });
 
-describe('spread over hosts (topology/spread)', () => {
-  test('caps the pods that have the rule and that it selects', () => {
+describe('exclusions by a spread over hosts (topology/spread)', () => {
+  test('are a cap on the pods that have the rule and that it selects', () => {
     const spreads = [spread('web', 2)];
     const web = own('web', 'web', { spreads });
     const large = own('large', 'web', { spreads, cpu: '2' });
@@ -78,7 +78,7 @@ describe('spread over hosts (topology/spread)', () => {
     expect(textsOf({ web, stranger, plain, large })).toEqual({ caps: ['web+large<=2'], conflicts: [] });
   });
 
-  test('caps nothing where no pod both has it and is selected, or where it is over zones', () => {
+  test('are none where no pod both has it and is selected, or where it is over zones', () => {
     const web = own('web', 'web', { spreads: [spread('web')] });
     const stranger = own('stranger', 'db', { spreads: [spread('web')] });
     expect(textsOf({ web, stranger })).toEqual({ caps: ['web<=1'], conflicts: [] });
@@ -86,7 +86,7 @@ describe('spread over hosts (topology/spread)', () => {
     expect(textsOf({ stranger, zonal })).toEqual({ caps: [], conflicts: [] });
   });
 
-  test('a bundle of several such pods shares its node with no other', () => {
+  test('keep a bundle with several such pods alone on its node', () => {
     const spreads = [spread('web', 2)];
     const [one, two] = [own('one', 'web', { spreads }), own('two', 'web', { spreads })];
     const large = own('large', 'web', { spreads, cpu: '2' });
@@ -102,7 +102,7 @@ describe('spread over hosts (topology/spread)', () => {
     });
   });
 
-  test('pods of several members of a bundle add up, those that it does not select left out', () => {
+  test("add up the pods of a bundle's members, without those that it does not select", () => {
     const spreads = [spread('web', 3)];
     const one = own('one', 'web', { spreads });
     const other = own('other', 'web', { spreads, cpu: '2' });
@@ -115,14 +115,14 @@ describe('spread over hosts (topology/spread)', () => {
   });
 });
 
-describe('anti-affinity by host name', () => {
-  test('of pods to their like is a cap of one', () => {
+describe('exclusions by anti-affinity by host name', () => {
+  test('of pods to their like are a cap of one', () => {
     const web = own('web', 'web', away('web'));
     const large = own('large', 'web', { ...away('web'), cpu: '2' });
     expect(textsOf({ web, large })).toEqual({ caps: ['web+large<=1'], conflicts: [] });
   });
 
-  test('to others is a conflict with each that it selects', () => {
+  test('to others are a conflict with each class that it selects', () => {
     const shy = own('shy', 'db', away('web'));
     const web = own('web', 'web');
     const large = own('large', 'web', { cpu: '2' });
@@ -130,7 +130,7 @@ describe('anti-affinity by host name', () => {
     expect(textsOf({ shy, web, large, db })).toEqual({ caps: [], conflicts: ['large|shy', 'shy|web'] });
   });
 
-  test('pods with the rule that it selects conflict only with those that do not have it', () => {
+  test('of pods that it selects themselves are a conflict only with pods without the rule', () => {
     const web = own('web', 'web', away('web'));
     const large = own('large', 'web', { ...away('web'), cpu: '2' });
     const plain = own('plain', 'web', { cpu: '3' });
@@ -141,7 +141,7 @@ describe('anti-affinity by host name', () => {
     });
   });
 
-  test('within a bundle is no conflict of the bundle with itself', () => {
+  test('within a bundle are no conflict of the bundle with itself', () => {
     const shy = own('shy', 'db', away('web'));
     const web = own('web', 'web');
     expect(
@@ -152,7 +152,7 @@ describe('anti-affinity by host name', () => {
     });
   });
 
-  test('by zone excludes nothing on a host', () => {
+  test('over zones are none on a host', () => {
     expect(textsOf({ shy: own('shy', 'db', away('web', zone)), web: own('web', 'web') })).toEqual({
       caps: [],
       conflicts: [],
@@ -160,26 +160,26 @@ describe('anti-affinity by host name', () => {
   });
 });
 
-test('affinity by host name excludes nothing', () => {
+test('affinity by host name excludes no pods from a host', () => {
   const fond = own('fond', 'web', { affinity: { podAffinity: required('web', hostname) } });
   expect(textsOf({ fond, web: own('web', 'web') })).toEqual({ caps: [], conflicts: [] });
 });
 
-describe('different spread rules that select each other', () => {
+describe('exclusions by different spreads over hosts that select each other', () => {
   const both = (tier: string) => ({ labels: { tier, all: 'yes' } });
   const overAll = (maxSkew: number): TopologySpreadConstraint => ({
     ...spread('any', maxSkew),
     labelSelector: { matchLabels: { all: 'yes' } },
   });
 
-  test('the larger skew bounds the pods of both', () => {
+  test('with the larger skew bound the pods of both', () => {
     const wide = pod('wide', { ...both('wide'), topologySpreadConstraints: [overAll(3)] });
     const tight = pod('tight', { ...both('tight'), topologySpreadConstraints: [overAll(2)] });
     expect(textsOf({ wide, tight })).toEqual({ caps: ['tight<=2', 'wide+tight<=3', 'wide<=3'], conflicts: [] });
     expect(textsOf({ tight, wide })).toEqual({ caps: ['tight+wide<=3', 'tight<=2', 'wide<=3'], conflicts: [] });
   });
 
-  test('rules of equal skew bound each other', () => {
+  test('of equal skew bound each other', () => {
     const first = pod('first', { ...both('first'), topologySpreadConstraints: [overAll(2)] });
     const second = pod('second', {
       ...both('second'),
@@ -188,7 +188,7 @@ describe('different spread rules that select each other', () => {
     expect(textsOf({ first, second }).caps).toEqual(['first+second<=2', 'first+second<=2', 'first<=2', 'second<=2']);
   });
 
-  test('all tighter rules share one cap with it', () => {
+  test('share one cap with all tighter ones', () => {
     const wide = pod('wide', { ...both('wide'), topologySpreadConstraints: [overAll(3)] });
     const tight = pod('tight', { ...both('tight'), topologySpreadConstraints: [overAll(2), spread('tight', 5)] });
     const tightest = pod('tightest', { ...both('tightest'), topologySpreadConstraints: [overAll(1)] });
@@ -202,7 +202,7 @@ describe('different spread rules that select each other', () => {
     ]);
   });
 
-  test('anti-affinity is none of them', () => {
+  test('are not made by anti-affinity', () => {
     const wide = pod('wide', { ...both('wide'), topologySpreadConstraints: [overAll(3)] });
     const { requiredDuringSchedulingIgnoredDuringExecution: terms } = required('any', hostname);
     const term = { ...terms[0]!, labelSelector: { matchLabels: { all: 'yes' } } };
@@ -213,13 +213,13 @@ describe('different spread rules that select each other', () => {
     expect(textsOf({ wide, shy })).toEqual({ caps: ['shy<=1', 'wide<=3'], conflicts: ['shy|wide'] });
   });
 
-  test('a rule that selects no pod of the other is left alone', () => {
+  test('leave a rule alone that selects no pod of the other', () => {
     const wide = pod('wide', { ...both('wide'), topologySpreadConstraints: [overAll(3)] });
     const tight = pod('tight', { ...both('tight'), topologySpreadConstraints: [spread('tight', 2)] });
     expect(textsOf({ wide, tight })).toEqual({ caps: ['tight<=2', 'wide<=3'], conflicts: [] });
   });
 
-  test('those that the tighter rule selects share a cap with its pods, the others not', () => {
+  test('share a cap among pods that the tighter rule selects, and not with others', () => {
     const wide = pod('wide', { ...both('narrow'), topologySpreadConstraints: [overAll(3)] });
     const wider = pod('wider', { ...both('other'), topologySpreadConstraints: [overAll(3)] });
     const tight = pod('tight', { ...both('narrow'), topologySpreadConstraints: [spread('narrow', 2)] });
@@ -229,14 +229,14 @@ describe('different spread rules that select each other', () => {
     });
   });
 
-  test('a bundle of several pods shares its node with none of the other rule', () => {
+  test('keep a bundle of several pods off nodes with pods of the other rule', () => {
     const wide = (name: string) => pod(name, { ...both('wide'), topologySpreadConstraints: [overAll(3)] });
     const tight = pod('tight', { ...both('tight'), topologySpreadConstraints: [overAll(2)] });
     const bundle = { members: [[wide('one'), wide('two')]], together: true };
     expect(textsOf({ bundle, tight }).conflicts).toEqual(['bundle|tight']);
   });
 
-  test('a bundle of pods with both rules does not conflict with itself', () => {
+  test('make no conflict of a bundle with itself', () => {
     const topologySpreadConstraints = [overAll(3), spread('web', 2)];
     const web = (name: string) => pod(name, { ...both('web'), topologySpreadConstraints });
     const bundle = { members: [[web('one'), web('two')]], together: true };
@@ -244,7 +244,7 @@ describe('different spread rules that select each other', () => {
   });
 });
 
-describe('host ports (scheduling/host-ports)', () => {
+describe('exclusions by host ports (scheduling/host-ports)', () => {
   const using = (name: string, ...ports: { hostPort: number; hostIP?: string }[]) =>
     pod(name, { containers: [{ name: 'main', ports }] });
 
@@ -269,13 +269,13 @@ describe('host ports (scheduling/host-ports)', () => {
     expect(textsOf({ one, all })).toEqual({ caps: ['one+all<=1'], conflicts: [] });
   });
 
-  test('are told apart by number', () => {
+  test('differ by port number', () => {
     const one = using('one', { hostPort: 80, hostIP: '10.0.0.1' }, { hostPort: 81 });
     const two = using('two', { hostPort: 80, hostIP: '10.0.0.2' }, { hostPort: 81 });
     expect(textsOf({ one, two })).toEqual({ caps: ['one+two<=1', 'one<=1', 'two<=1'], conflicts: [] });
   });
 
-  test('of all members of a bundle count', () => {
+  test('count for all members of a bundle', () => {
     const bundle = {
       members: [pod('plain'), using('one', { hostPort: 80 }), using('two', { hostPort: 81 })],
       together: true,

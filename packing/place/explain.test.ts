@@ -30,17 +30,17 @@ function worldOf(own: Pod, ...others: Pod[]) {
 }
 const blocked = (subject: string, message: string) => ({ reason: 'Topology', subject, message });
 
-test('no rule, no blocker', () => {
+test('explain: a pod without rules has no blocker', () => {
   expect(worldOf(pod('own', web)).blocker()).toBeUndefined();
 });
 
-test('rules that each leave a domain leave none together', () => {
+test('explain: rules that each leave a domain may leave none together', () => {
   expect(worldOf(pod('own', { ...web, ...spreads() })).blocker()).toEqual(
     blocked(zone, 'its topology rules allow no domain together'),
   );
 });
 
-describe('spread', () => {
+describe('explaining a spread', () => {
   test('says how many pods each domain has', () => {
     const { counts, rules, cells, blocker } = worldOf(pod('own', { ...web, ...spreads() }));
     const onlyFirst = cells.slice(0, 1);
@@ -53,7 +53,7 @@ describe('spread', () => {
     expect(blocker(onlyFirst)?.message).toBe('its topology rules allow no domain together');
   });
 
-  test('a pod that it does not select adds nothing', () => {
+  test('ignores a pod that it does not select', () => {
     const { counts, rules, cells, blocker } = worldOf(pod('own', { ...db, ...spreads() }));
     counts.addSelected(rules.spread[0]!, 'zone-a', 1);
     expect(blocker(cells.slice(0, 1))?.message).toBe('its topology rules allow no domain together');
@@ -80,8 +80,8 @@ describe('spread', () => {
   });
 });
 
-describe('affinity', () => {
-  test('to others that are nowhere it may use', () => {
+describe('explaining affinity', () => {
+  test('to other pods that are in no allowed domain', () => {
     const { counts, rules, blocker } = worldOf(pod('own', near('web')));
     const message = `no ${zone} that it may use has a pod that its affinity wants`;
     expect(blocker()).toEqual(blocked(zone, message));
@@ -91,7 +91,7 @@ describe('affinity', () => {
     expect(blocker()?.message).toBe('its topology rules allow no domain together');
   });
 
-  test('to its like may begin where there is a domain', () => {
+  test('to its own pods is no blocker where there is a domain', () => {
     const { counts, rules, blocker } = worldOf(pod('own', { ...web, ...near('web') }));
     expect(blocker()?.message).toBe('its topology rules allow no domain together');
     expect(blocker([])?.message).toContain('no topology.kubernetes.io/zone that it may use has a pod');
@@ -111,8 +111,8 @@ describe('affinity', () => {
   });
 });
 
-describe('anti-affinity', () => {
-  test('to pods in every domain', () => {
+describe('explaining anti-affinity', () => {
+  test('to pods that are in every domain', () => {
     const { counts, rules, blocker } = worldOf(pod('own', apart('web')));
     counts.addSelected(rules.antiAffinity[0]!, 'zone-a', 1);
     expect(blocker()?.message).toBe('its topology rules allow no domain together');
@@ -122,7 +122,7 @@ describe('anti-affinity', () => {
     );
   });
 
-  test('of pods in every domain', () => {
+  test('of pods that are in every domain', () => {
     const shy = pod('shy', apart('web'));
     const fond = pod('fond', near('web'));
     const shyOnHost = pod('shy-on-host', apart('web', hostname));
@@ -138,21 +138,21 @@ describe('anti-affinity', () => {
     );
   });
 
-  test('of pods keeps nobody out who could be nowhere', () => {
+  test('of pods that can be nowhere is no blocker', () => {
     const { blocker } = worldOf(pod('own', web), pod('shy', apart('web')));
     expect(blocker([])?.message).toBe('its topology rules allow no domain together');
   });
 });
 
-describe('affinity by host name', () => {
-  test('to pods that are not there', () => {
+describe('explaining affinity by host name', () => {
+  test('to pods that are nowhere', () => {
     const { counts, rules, blocker } = worldOf(pod('own', near('web', hostname)));
     expect(blocker()).toEqual(blocked(hostname, 'there is no pod that its affinity wants'));
     counts.addSelected(rules.hostAffinity[0]!, 'node-a', 1);
     expect(blocker()).toEqual(blocked(hostname, 'no node with the pods that its affinity wants has room for it'));
   });
 
-  test('to its like finds no room', () => {
+  test('to its own pods that find no room', () => {
     const { blocker } = worldOf(pod('own', { ...web, ...near('web', hostname) }));
     expect(blocker()).toEqual(blocked(hostname, 'no node with the pods that its affinity wants has room for it'));
   });

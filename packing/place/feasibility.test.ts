@@ -22,7 +22,7 @@ const terms = (...zones: string[]) => ({
   },
 });
 
-describe('profiles that admit a pod', () => {
+describe('profiles (NodePool and offering) that admit a pod', () => {
   test.each([
     ['any', {}, ['default/zone-a', 'default/zone-b', 'other/zone-a', 'other/zone-b']],
     ['one zone', { nodeSelector: { [zone]: 'zone-b' } }, ['default/zone-b', 'other/zone-b']],
@@ -43,7 +43,7 @@ describe('profiles that admit a pod', () => {
     expect(placing.feasibility.profiles(podClass.shape, level)).toBe(profiles);
   });
 
-  test('are one list for shapes that differ in nothing of that', () => {
+  test('are one list for pods that do not differ in requirements, taints or ports', () => {
     const [own, other] = [
       pod('own', { labels: { app: 'a' } }),
       pod('other', { labels: { app: 'b' }, hostNetwork: true }),
@@ -59,7 +59,7 @@ describe('profiles that admit a pod', () => {
   test.each([
     ['tolerations', { tolerations: [{ key: 'own' }] }, ['default', 'tainted']],
     ['host ports', { containers: [{ name: 'main', ports: [{ hostPort: 80 }] }] }, []],
-  ])('are no list of others that differ in %s', (_, options, expected) => {
+  ])('are separate lists for pods that differ in %s', (_, options, expected) => {
     const [plain, own] = [pod('plain'), pod('own', options)];
     const ports = { containers: [{ name: 'main', ports: [{ hostPort: 80 }] }] };
     const agent: DaemonSet = {
@@ -78,7 +78,7 @@ describe('profiles that admit a pod', () => {
     expect(names(own)).toEqual(expected);
   });
 
-  test('are no list of others that have more alternatives', () => {
+  test('are separate lists for a pod with more alternatives', () => {
     const [one, two] = [pod('one', terms('zone-a')), pod('two', terms('zone-a', 'zone-b'))];
     const placing = placingOf(packingInput({ pods: [one, two] }, { types }));
     const names = (each: typeof one) => {
@@ -89,7 +89,7 @@ describe('profiles that admit a pod', () => {
     expect(names(two)).toEqual(['default/zone-a', 'default/zone-b']);
   });
 
-  test('PreferNoSchedule keeps pods off until they give up all preferences (scheduling/relaxation)', () => {
+  test('exclude those with PreferNoSchedule until the pod gives up its preferences (scheduling/relaxation)', () => {
     const own = pod('own');
     const nodePools = [pool(), pool('avoided', { taints: [{ key: 'own', effect: 'PreferNoSchedule' }] })];
     const placing = placingOf(packingInput({ pods: [own], nodePools }, { types }));
@@ -101,7 +101,7 @@ describe('profiles that admit a pod', () => {
     expect(names(-1)).toEqual(['avoided', 'default']);
   });
 
-  test('not those whose DaemonSets have the host ports', () => {
+  test("exclude those whose DaemonSets have the pod's host ports", () => {
     const ports = { containers: [{ name: 'main', ports: [{ hostPort: 80 }] }] };
     const own = pod('own', ports);
     const agent: DaemonSet = {
@@ -121,7 +121,7 @@ describe('profiles that admit a pod', () => {
   });
 });
 
-describe('minValues of a NodePool (min-values/strict-and-best-effort)', () => {
+describe('minValues of a NodePool as a class needs them (min-values/strict-and-best-effort)', () => {
   const varied = (minValues: number, ...values: string[]) =>
     pool('varied', { requirements: [{ key: typeKey, operator: 'In', values, minValues }] });
   const admitted = (minValuesPolicy: 'Strict' | 'BestEffort', ...nodePools: ReturnType<typeof pool>[]) => {
@@ -134,11 +134,11 @@ describe('minValues of a NodePool (min-values/strict-and-best-effort)', () => {
     return profileNames(placing.feasibility.profiles(podClass.shape, level), placing, zone);
   };
 
-  test('that enough types meet', () => {
+  test('are met where enough types hold the class', () => {
     expect(admitted('Strict', varied(2, 'm4', 'm8'), pool())).toContain('varied/zone-a');
   });
 
-  test('that too few types meet leave the NodePool out, under Strict alone', () => {
+  test('not met by too few types exclude the NodePool under Strict alone', () => {
     expect(admitted('Strict', varied(3, 'm4', 'm8', 'none'), pool())).toEqual(['default/zone-a', 'default/zone-b']);
     const two = pool('varied', {
       requirements: [
@@ -166,7 +166,7 @@ describe('existing nodes that admit a pod', () => {
     expect(admits()).toEqual(expected);
   });
 
-  test('PreferNoSchedule keeps pods off them too', () => {
+  test('exclude those with PreferNoSchedule too', () => {
     const own = pod('own');
     const avoided = node('a', { taints: [{ key: 'own', effect: 'PreferNoSchedule' }] });
     const placing = placingOf(packingInput({ pods: [own], nodes: [avoided] }, { types }));
@@ -176,7 +176,7 @@ describe('existing nodes that admit a pod', () => {
   });
 });
 
-describe('the alternative of the level that a node satisfies', () => {
+describe("the alternative of a pod's required terms that a node satisfies", () => {
   test('is the first one', () => {
     const own = pod('own', terms('zone-a', 'zone-b'));
     const placing = placingOf(packingInput({ pods: [own] }, { types }));
@@ -193,7 +193,7 @@ describe('the alternative of the level that a node satisfies', () => {
     ]);
   });
 
-  test('is the one there is where it asks for nothing, and none where there is none', () => {
+  test('is the only one where it has no requirements, and undefined where there is none', () => {
     const own = pod('own');
     const placing = placingOf(packingInput({ pods: [own] }, { types }));
     const { level } = placing.targetOf(own);
@@ -202,13 +202,13 @@ describe('the alternative of the level that a node satisfies', () => {
   });
 });
 
-describe('profiles with room', () => {
+describe('profiles with room for a class', () => {
   const sized = [
     instanceType('small', { cpu: 2, spot: 0, zones: ['zone-a'] }),
     instanceType('large', { cpu: 8, spot: 0, zones: ['zone-b'] }),
   ];
 
-  test('hold one pod of the class', () => {
+  test('hold at least one of its pods', () => {
     const [own, small] = [pod('own', { cpu: '4' }), pod('small', { cpu: '1' })];
     const placing = placingOf(packingInput({ pods: [own, small, anywhere] }, { types: sized }));
     const holding = (each: typeof own, without?: ReadonlySet<never>) => {
@@ -237,7 +237,7 @@ describe('profiles with room', () => {
     expect(feasibility.heaviest(light)).toEqual(light);
   });
 
-  test('equal lists are one object, others not', () => {
+  test('are one list object where they are equal', () => {
     const own = pod('own');
     const { feasibility, compiled } = placingOf(packingInput({ pods: [own, anywhere] }, { types }));
     const [a, b] = compiled.universe.profiles;
@@ -270,12 +270,12 @@ describe('the price of a pod', () => {
     { cpu: '1', memory: '3Gi', share: 0.125, one: 0.2 },
     { cpu: '8', memory: '64Gi', share: 1, one: 1 },
     { cpu: '9', memory: '1Gi', share: Infinity, one: Infinity },
-  ])('of $cpu and $memory: its share, and a node for it alone', ({ cpu, memory, share, one }) => {
+  ])('of $cpu and $memory: its share of the cheapest node, and a node for it alone', ({ cpu, memory, share, one }) => {
     expect(priced(cpu, memory)).toEqual({ share, again: share, one });
   });
 });
 
-test('spot and on-demand are different profiles where a pod asks', () => {
+test('a pod with a capacity type distinguishes spot from on-demand profiles', () => {
   const own = pod('own', { nodeSelector: { [capacityType]: 'spot' } });
   const both = [instanceType('m4', { cpu: 4, zones: ['zone-a'] })];
   const placing = placingOf(packingInput({ pods: [own] }, { types: both }));

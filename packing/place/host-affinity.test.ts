@@ -54,10 +54,10 @@ function placed(
   };
 }
 
-describe('pods that want to be beside others', () => {
+describe('pods with affinity by host name to other pods', () => {
   const running = (name: string, nodeName: string): Pod => pod(name, { ...web, nodeName });
 
-  test('go to nodes that have them, while there is room', () => {
+  test('go to existing nodes with those, while there is room', () => {
     const fond = podsOf(3, 'fond', beside('web'));
     const nodes = [node('empty'), node('a', { cpu: '2' }), node('b', { cpu: '1' })];
     const pods = [running('w', 'a'), running('v', 'b')].map((each) => ({
@@ -72,13 +72,13 @@ describe('pods that want to be beside others', () => {
   test.each([
     ['taints', { taints: [{ key: 'own', effect: 'NoSchedule' as const }] }, {}],
     ['labels', {}, { nodeSelector: { disk: 'ssd' } }],
-  ])('not where %s keep them off', (_, nodeOptions, podOptions) => {
+  ])('go to no node where %s keep them off', (_, nodeOptions, podOptions) => {
     const fond = podsOf(1, 'fond', beside('web', podOptions));
     const { onNodes, rest } = placed([fond], { nodes: [node('a', nodeOptions)], pods: [running('w', 'a')] });
     expect([onNodes, rest]).toEqual([{ a: '' }, 'fond-0']);
   });
 
-  test('not where other rules keep them off', () => {
+  test('go to no node where other topology rules keep them off', () => {
     const apartToo = {
       ...beside('web').affinity,
       ...apart('fond', hostname).affinity,
@@ -91,7 +91,7 @@ describe('pods that want to be beside others', () => {
     expect([second.onNodes, second.rest]).toEqual([{ a: 'fond-0' }, 'fond-1']);
   });
 
-  test('are shared out among the new nodes of those', () => {
+  test('are distributed over the new nodes of those', () => {
     const { texts, rest, parts } = placed([podsOf(3, 'web', web), podsOf(5, 'fond', beside('web'))]);
     expect([...texts].sort()).toEqual([
       'bundle web-0 + fond-0,fond-1',
@@ -103,18 +103,18 @@ describe('pods that want to be beside others', () => {
     expect(parts.every(({ count }) => count === 1)).toBe(true);
   });
 
-  test('leave the new nodes that they do not need as they are', () => {
+  test('leave new nodes that they do not need unchanged', () => {
     const { texts } = placed([podsOf(3, 'web', web), podsOf(1, 'fond', beside('web'))]);
     expect(texts).toEqual(['2 web-1,web-2', 'bundle web-0 + fond-0']);
   });
 
-  test('as many as a node has room for', () => {
+  test('join a node up to its room', () => {
     const { texts, rest } = placed([podsOf(1, 'web', web), podsOf(9, 'fond', beside('web'))]);
     expect(texts).toEqual(['bundle web-0 + fond-0,fond-1,fond-2,fond-3,fond-4,fond-5,fond-6']);
     expect(rest).toBe('fond-7,fond-8');
   });
 
-  test('only where the profiles of both allow it', () => {
+  test('join a new node only where profiles of both remain', () => {
     const { parts, profiles, rest } = placed([
       podsOf(1, 'web', { ...web, nodeSelector: { [zone]: 'zone-b' } }),
       podsOf(1, 'fond', beside('web')),
@@ -127,7 +127,7 @@ describe('pods that want to be beside others', () => {
     expect([elsewhere.texts, elsewhere.rest]).toEqual([['1 web-0'], 'fond-0']);
   });
 
-  test('stay without a node where there is nobody', () => {
+  test('stay unplaced where no selected pod is', () => {
     expect(placed([podsOf(1, 'fond', beside('web'))])).toMatchObject({ texts: [], rest: 'fond-0' });
   });
 
@@ -140,7 +140,7 @@ describe('pods that want to be beside others', () => {
     expect([texts, rest]).toEqual([['bundle web-0 + fond-0 + more-0'], '']);
   });
 
-  test('need all of them', () => {
+  test('with several terms join only where pods of each term are', () => {
     const { podAffinity } = beside('web').affinity!;
     const both = podsOf(1, 'both', {
       affinity: {
@@ -163,7 +163,7 @@ describe('pods that want to be beside others', () => {
     expect(nodes.map(({ pods }) => pods.length)).toEqual([0, 1]);
   });
 
-  test('have the keys of both fixed', () => {
+  test('join a part whose keys are then decided for both', () => {
     const { capacityType } = labels;
     const { parts } = placed([
       podsOf(1, 'web', { ...web, ...spreads() }),
@@ -176,7 +176,7 @@ describe('pods that want to be beside others', () => {
     expect(parts.map(({ pinnedKeys }) => pinnedKeys)).toEqual([[capacityType, zone]]);
   });
 
-  test('in the cell where those are', () => {
+  test('join within the cell decided for both', () => {
     const types = [
       instanceType('a', { cpu: 8, price: 0.1, spot: 0, zones: ['zone-a'] }),
       instanceType('b', { cpu: 8, price: 0.8, spot: 0, zones: ['zone-b'] }),
@@ -193,7 +193,7 @@ describe('pods that want to be beside others', () => {
     expect(parts[0]!.members).toHaveLength(2);
   });
 
-  test('of others join bundles', () => {
+  test('join bundles of other pods', () => {
     const both = podsOf(1, 'both', {
       affinity: {
         podAffinity: {
@@ -210,7 +210,7 @@ describe('pods that want to be beside others', () => {
   });
 });
 
-describe('pods on a new node beside others', () => {
+describe('how many pods with affinity fit on a new node of others', () => {
   test.each<[string, PodOptions, PodOptions, string[], string]>([
     [
       'one for host ports',
@@ -293,7 +293,7 @@ describe('pods on a new node beside others', () => {
     expect([result.texts, result.rest]).toEqual([texts, rest]);
   });
 
-  test('none where the spread of others there is full', () => {
+  test('none where a spread is full there', () => {
     const topologySpreadConstraints = spreads({ topologyKey: hostname }).topologySpreadConstraints!;
     const seeds = podsOf(2, 'web', seeding());
     const late = podsOf(1, 'late', { ...near('web', hostname), topologySpreadConstraints });
@@ -302,7 +302,7 @@ describe('pods on a new node beside others', () => {
   });
 });
 
-describe('pods that want to be beside their like', () => {
+describe('pods with affinity by host name to their like', () => {
   test('begin on a new node, as many as it holds', () => {
     const result = placed([podsOf(9, 'p', seeding())]);
     expect(result.texts).toEqual(['bundle p-0,p-1,p-2,p-3,p-4,p-5,p-6,p-7']);
@@ -320,7 +320,7 @@ describe('pods that want to be beside their like', () => {
     expect([result.counted(first!, 'zone-a'), result.counted(first!, 'zone-b')]).toEqual([3, 0]);
   });
 
-  test('only as many as a spread over zones allows', () => {
+  test('begin with no more pods than a spread over zones allows', () => {
     const result = placed([podsOf(3, 'p', seeding(spreads({ maxSkew: 2 })))]);
     expect([result.texts, result.rest]).toEqual([['bundle p-0,p-1'], 'p-2']);
   });
@@ -343,7 +343,7 @@ describe('pods that want to be beside their like', () => {
     expect(placed([podsOf(2, 'p', seeding())], { nodes }).onNodes).toEqual({ 'a-small': 'p-0,p-1', 'b-large': '' });
   });
 
-  test('begin on a new node before an existing one that does not hold all who want to be there', () => {
+  test('begin on a new node rather than on an existing one that does not hold all', () => {
     const nodes = [node('a', { cpu: '3' })];
     const own = podsOf(2, 'p', seeding());
     const more = podsOf(4, 'q', { ...seeding(), cpu: '500m' });
@@ -352,7 +352,7 @@ describe('pods that want to be beside their like', () => {
     expect(result.texts).toEqual(['bundle p-0,p-1 + q-0,q-1,q-2,q-3']);
   });
 
-  test('begin on an existing node whatever pods do not want to be there', () => {
+  test('begin on an existing node whatever pods without the affinity fit there', () => {
     const nodes = [node('a', { cpu: '3' })];
     const result = placed([podsOf(2, 'p', seeding()), podsOf(4, 'q', { cpu: '500m' })], { nodes });
     expect(result.onNodes).toEqual({ a: 'p-0,p-1,q-0,q-1' });
@@ -379,13 +379,13 @@ describe('pods that want to be beside their like', () => {
     });
   });
 
-  describe('where some NodePools have small nodes alone', () => {
+  describe('where some NodePools have only small nodes', () => {
     const only = (name: string, ...values: string[]) =>
       pool(name, { requirements: [{ key: labels.instanceType, operator: 'In', values }] });
     const nodePools = [only('a', 'm2'), only('b', 'm8')];
     const types = [instanceType('m2', { cpu: 2, spot: 0 }), instanceType('m8', { cpu: 8, spot: 0 })];
 
-    test('begin on those with room for all', () => {
+    test('begin in NodePools with room for all', () => {
       const { parts, placing } = placed([podsOf(4, 'p', seeding())], { nodePools }, types);
       expect(parts.map(({ profiles }) => profileNames(profiles, placing))).toEqual([['b']]);
     });
@@ -418,20 +418,20 @@ describe('pods that want to be beside their like', () => {
     expect([parts.map(profiles), rest]).toEqual([[['default/zone-a'], ['default/zone-b']], '']);
   });
 
-  test('begin on an existing node that holds the class where nothing holds all', () => {
+  test('begin on an existing node that holds part of the class where nothing holds all', () => {
     const nodes = [node('a', { cpu: '3' })];
     const result = placed([podsOf(3, 'p', seeding()), podsOf(9, 'q', { ...seeding(), cpu: '900m' })], { nodes });
     expect(result.onNodes).toEqual({ a: 'p-0,p-1,p-2' });
   });
 
-  test('begin where most of them fit if there is no new node', () => {
+  test('begin on the existing node with room for most where there is no new node', () => {
     const nodes = [node('a', { cpu: '1' }), node('b', { cpu: '2' }), node('c', { cpu: '2' })];
     const result = placed([podsOf(3, 'p', seeding())], { nodes }, []);
     expect(result.onNodes).toEqual({ a: '', b: 'p-0,p-1', c: '' });
     expect(result.rest).toBe('p-2');
   });
 
-  test('begin where they may be', () => {
+  test('begin only where they are admitted', () => {
     const nodes = [node('a', { taints: [{ key: 'own', effect: 'NoSchedule' }] }), node('b', { cpu: '2' })];
     expect(placed([podsOf(2, 'p', seeding())], { nodes }).onNodes).toEqual({ a: '', b: 'p-0,p-1' });
     expect(placed([podsOf(2, 'p', seeding({ nodeSelector: { disk: 'ssd' } }))], { nodes }, [])).toMatchObject({
@@ -439,7 +439,7 @@ describe('pods that want to be beside their like', () => {
     });
   });
 
-  test('one on each node where they also keep apart', () => {
+  test('get one node each where they also have anti-affinity by host name', () => {
     const affinity = { ...near('web', hostname).affinity, ...apart('web', hostname).affinity };
     expect(placed([podsOf(2, 'p', { ...web, affinity })])).toMatchObject({ texts: ['bundle p-0'], rest: 'p-1' });
   });

@@ -48,13 +48,13 @@ const attaching = (limit: number): Host => ({
   attach: { limits: new Map([['ebs.csi.aws.com', limit]]), attached: new Map() },
 });
 
-test('a pod without rules by host name has as much room as is wanted', () => {
+test('host rules: a pod without rules by host name has as much room as is wanted', () => {
   const { room } = worldOf(pod('own', web));
   expect(room()).toBe(4);
   expect(room({ ...attaching(0), ports: [port(80)] })).toBe(4);
 });
 
-describe('a spread over hosts (topology/spread)', () => {
+describe('room by a spread over hosts (topology/spread)', () => {
   test.each([
     { there: 0, room: 2 },
     { there: 1, room: 1 },
@@ -67,7 +67,7 @@ describe('a spread over hosts (topology/spread)', () => {
     expect(world.room(host, 1)).toBe(Math.min(1, room));
   });
 
-  test('that selects other pods ends at its skew, and pods that it does not select share what is left', () => {
+  test('for pods that it does not select is what its skew leaves to others', () => {
     const { counts, rules, room } = worldOf(pod('own', spreads({ topologyKey: hostname })));
     counts.addSelected(rules.hostSpread[0]!, 'node-a', 1);
     expect(room()).toBe(4);
@@ -76,8 +76,8 @@ describe('a spread over hosts (topology/spread)', () => {
   });
 });
 
-describe('anti-affinity by host name', () => {
-  test('leaves one of pods that it selects themselves', () => {
+describe('room by anti-affinity by host name', () => {
+  test('is one for pods that select themselves', () => {
     const { counts, rules, room } = worldOf(pod('own', { ...web, ...apart('web', hostname) }));
     expect(room()).toBe(1);
     counts.addSelected(rules.hostAntiAffinity[0]!, 'node-a', 1);
@@ -85,14 +85,14 @@ describe('anti-affinity by host name', () => {
     expect(room({ ...host, host: 'node-b' })).toBe(1);
   });
 
-  test('to other pods leaves room for all, unless one is there', () => {
+  test('to other pods is unlimited, unless one is there', () => {
     const { counts, rules, room } = worldOf(pod('own', apart('web', hostname)));
     expect(room()).toBe(4);
     counts.addSelected(rules.hostAntiAffinity[0]!, 'node-a', 1);
     expect(room()).toBe(0);
   });
 
-  test('of a pod there keeps off those that it selects (topology/running-anti-affinity)', () => {
+  test('is none for pods that a pod there has anti-affinity to (topology/running-anti-affinity)', () => {
     const shy = pod('shy', apart('web', hostname));
     const { counts, rulesOf, room } = worldOf(pod('own', web), shy);
     expect(room()).toBe(4);
@@ -101,7 +101,7 @@ describe('anti-affinity by host name', () => {
     expect(room({ ...host, host: 'node-b' })).toBe(4);
   });
 
-  test('no other rule of a pod there keeps a pod off', () => {
+  test('is not reduced by other rules of a pod there', () => {
     const fond = pod('fond', near('web', hostname));
     const shyInZone = pod('shy', apart('web', zone));
     const { counts, rules, room } = worldOf(pod('own', web), fond, shyInZone);
@@ -111,7 +111,7 @@ describe('anti-affinity by host name', () => {
   });
 });
 
-describe('host ports (scheduling/host-ports)', () => {
+describe('room by host ports (scheduling/host-ports)', () => {
   test.each([
     { taken: [], room: 1 },
     { taken: [81], room: 1 },
@@ -122,25 +122,25 @@ describe('host ports (scheduling/host-ports)', () => {
   });
 });
 
-describe('volumes', () => {
+describe('room by volumes', () => {
   test.each([
     { limit: 1, room: 1 },
     { limit: 0, room: 0 },
-  ])('a pod with one, on a node that can attach $limit', ({ limit, room }) => {
+  ])('for a pod with one, on a node that can attach $limit', ({ limit, room }) => {
     expect(worldOf(pod('own', onClaim)).room(attaching(limit))).toBe(room);
   });
 
-  test('count for nothing on a node without a limit', () => {
+  test('is unlimited on a node without an attach limit', () => {
     expect(worldOf(pod('own', onClaim)).room()).toBe(4);
   });
 
-  test('that no CSI driver attaches count for nothing', () => {
+  test('is unlimited for volumes without a CSI driver', () => {
     const own = pod('own', { volumes: [{ name: 'scratch' }] });
     expect(worldOf(own).room(attaching(0))).toBe(4);
   });
 });
 
-test('a rule selects its own pods, or others', () => {
+test('a topology rule selects its own pods, or others', () => {
   const own = pod('own', { ...web, ...spreads({ topologyKey: hostname }), ...apart('db', hostname) });
   const { rules } = worldOf(own);
   expect(selectsOwn(rules, rules.hostSpread[0]!)).toBe(true);

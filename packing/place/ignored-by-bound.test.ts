@@ -17,13 +17,13 @@ function ignored(objects: Partial<ClusterObjects>) {
   );
 }
 
-describe('what the bound ignores', () => {
-  test('is how pods fill nodes, at least', () => {
+describe('what the lower bound ignores', () => {
+  test('always includes how pods fill nodes', () => {
     expect(ignored({ pods: [pod('p')] })).toEqual([whole]);
     expect(ignored({ pods: [pod('p')], nodes: [node('a')] })).toEqual(['how pods fit on existing nodes', whole]);
   });
 
-  test('are the rules by topology, those of most pods first', () => {
+  test('includes topology rules, those with most pods first', () => {
     const web = { labels: { app: 'web' } };
     const pods = [
       ...podsOf(2, 'spread', { ...web, ...spreads() }),
@@ -41,12 +41,12 @@ describe('what the bound ignores', () => {
     ]);
   });
 
-  test('is neither spread nor anti-affinity by host name', () => {
+  test('includes neither spread nor anti-affinity by host name', () => {
     const pods = [pod('p', spreads({ topologyKey: hostname })), pod('q', apart('web', hostname))];
     expect(ignored({ pods })).toEqual([whole]);
   });
 
-  test('are preferences, and no rule that is only preferred', () => {
+  test('includes preferences, and no rule that is only preferred', () => {
     const [soft] = spreads({ whenUnsatisfiable: 'ScheduleAnyway' }).topologySpreadConstraints!;
     expect(ignored({ pods: podsOf(2, 'p', { labels: { app: 'web' }, topologySpreadConstraints: [soft!] }) })).toEqual([
       'preferences (2 pods)',
@@ -54,7 +54,7 @@ describe('what the bound ignores', () => {
     ]);
   });
 
-  test('are limits and minValues of NodePools', () => {
+  test('includes limits and minValues of NodePools', () => {
     const limits = { cpu: '4', memory: '1Gi' };
     const varied = pool('varied', {
       requirements: [{ key: labels.instanceType, operator: 'Exists', minValues: 2 }],
@@ -71,7 +71,7 @@ describe('what the bound ignores', () => {
   });
 });
 
-test('rules of equally many pods are sorted by their text', () => {
+test('lists rules with equally many pods by their text', () => {
   const pods = new Map([
     ['b', 1],
     ['a', 1],
@@ -81,7 +81,7 @@ test('rules of equally many pods are sorted by their text', () => {
   expect(rulesByPods(pods)).toEqual(['d (2 pods)', 'a (1 pod)', 'b (1 pod)', 'c (1 pod)']);
 });
 
-test('rules in words', () => {
+test('topology rules in words', () => {
   const groupOf = (kind: 'spread' | 'affinity' | 'antiAffinity') => {
     const own = pod('p', kind === 'spread' ? spreads() : kind === 'affinity' ? near('web') : apart('web'));
     const { rulesOf } = topologyOf(packingInput({ pods: [own] }));

@@ -22,7 +22,7 @@ function impossible(own: Pod, objects: Partial<ClusterObjects> = {}, count: 'cou
   return found;
 }
 
-describe('a level is hopeless', () => {
+describe('a preference level is hopeless', () => {
   test.each([
     ['where no new node is large enough, and none is there', pod('p', { cpu: '999' }), {}, true],
     ['not where a new node is', pod('p'), {}, false],
@@ -55,19 +55,19 @@ describe('a level is hopeless', () => {
     expect(impossible(own, { nodePools: [pool(), tainted] })).toBe(false);
   });
 
-  test('not where zones are spread or shared, as every node has one', () => {
+  test('not where it spreads over zones, which every node has', () => {
     expect(impossible(pod('p', { ...web, ...spreads() }))).toBe(false);
     expect(impossible(pod('p', { ...web, ...near('web') }))).toBe(false);
   });
 
-  test('where its affinity selects nobody', () => {
+  test('where its affinity selects no pod', () => {
     const own = pod('p', near('web'));
     expect(impossible(own)).toBe(true);
     expect(impossible(own, {}, 'counted')).toBe(false);
     expect(impossible(pod('p', { ...web, ...near('web') }), {}, 'counted')).toBe(false);
   });
 
-  test('not where it has affinity by host name too, of which more is to be known', () => {
+  test('not where it also has affinity by host name', () => {
     const terms = [near('web', zone), near('web', hostname)].flatMap(
       ({ affinity }) => affinity!.podAffinity!.requiredDuringSchedulingIgnoredDuringExecution!,
     );

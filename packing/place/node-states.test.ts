@@ -57,8 +57,8 @@ function statesOf(objects: Partial<ClusterObjects>, withoutNodes: readonly strin
 const bound = (name: string, nodeName: string, more: Partial<PodSpec> & { cpu?: string } = {}): Pod =>
   pod(name, { nodeName, ...more });
 
-describe('an existing node', () => {
-  test('has what is allocatable, less what its pods request', () => {
+describe('the state of an existing node', () => {
+  test('is its allocatable less the requests of its pods', () => {
     const { free } = statesOf({
       nodes: [node('a', { cpu: '4', memory: '16Gi' })],
       pods: [bound('p', 'a', { cpu: '1500m' })],
@@ -66,7 +66,7 @@ describe('an existing node', () => {
     expect(free['a']).toEqual({ cpu: 2500, memory: 15 * gi, pods: 109, 'example.com/gpu': 0 });
   });
 
-  test('has nothing of what it does not say, or says so that nobody can read it', () => {
+  test('has nothing of a resource that it does not have or whose quantity is unreadable', () => {
     const strange = node('a');
     const status = {
       ...strange.status,
@@ -76,7 +76,7 @@ describe('an existing node', () => {
     expect(free['a']).toEqual({ cpu: 4000, memory: 0, pods: 110, 'example.com/gpu': 2 });
   });
 
-  test('that is leaving takes no pods', () => {
+  test('takes no pods while it is deleting', () => {
     const { states } = statesOf({ nodes: [node('a'), node('b'), node('c')] }, ['b']);
     expect(states.map(({ view, index }) => [view.name, index])).toEqual([
       ['a', 0],
@@ -84,7 +84,7 @@ describe('an existing node', () => {
     ]);
   });
 
-  test('goes by its host name, or by its name where it has none', () => {
+  test('has its host name label, or its name where it has none', () => {
     const plain = { ...node('b'), metadata: { name: 'b', labels: { [labels.nodePool]: 'default' } } };
     const { states } = statesOf({ nodes: [node('a', { labels: { [labels.hostname]: 'host' } }), plain] });
     expect(states.map(({ host }) => host)).toEqual(['host', 'b']);
@@ -99,13 +99,13 @@ describe('an existing node', () => {
     expect(states.map((state) => state.ports.map(({ hostPort }) => hostPort))).toEqual([[80, 81], []]);
   });
 
-  test('has nothing placed on it yet', () => {
+  test('has no placed pods at the beginning', () => {
     const { states } = statesOf({ nodes: [node('a')], pods: [bound('p', 'a')] });
     expect(states[0]).toMatchObject({ pods: [], placed: [], placedWithRules: [] });
   });
 });
 
-test('nodes with equal taints and equal labels that somebody asks for are of one kind', () => {
+test('nodes with equal taints and equal requested labels are of one kind', () => {
   const taint: Taint = { key: 'own', effect: 'NoSchedule' };
   const asking = pod('asking', { nodeSelector: { disk: 'ssd', 'beta.kubernetes.io/arch': 'amd64' } });
   const { states, compiled } = statesOf({
@@ -125,7 +125,7 @@ test('nodes with equal taints and equal labels that somebody asks for are of one
   expect(valueOf(labels.arch)).toEqual(['amd64', 'amd64', 'amd64', 'amd64']);
 });
 
-describe('DaemonSets (scheduling/daemon-overhead)', () => {
+describe('DaemonSets on an existing node (scheduling/daemon-overhead)', () => {
   const daemonSet = (spec: Partial<PodSpec> = {}, cpu = '1'): DaemonSet => ({
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
@@ -143,21 +143,21 @@ describe('DaemonSets (scheduling/daemon-overhead)', () => {
     },
   });
 
-  test('take what they are still to take', () => {
+  test('take what their missing pods will take', () => {
     const daemonSets = [daemonSet()];
     const nodes = [node('a', { cpu: '4' }), node('b', { cpu: '4' }), node('c', { cpu: '4' })];
     const pods = [ofDaemonSet(bound('agent', 'b', { cpu: '1' })), ofDaemonSet(bound('large', 'c', { cpu: '2' }))];
     expect(statesOf({ daemonSets, nodes, pods }).cpus).toEqual({ a: 3, b: 3, c: 2 });
   });
 
-  test('are not there yet by the pods of others', () => {
+  test('are not covered by the pods of other owners', () => {
     const nodes = [node('a', { cpu: '4' })];
     expect(statesOf({ daemonSets: [daemonSet()], nodes, pods: [bound('other', 'a', { cpu: '1' })] }).cpus).toEqual({
       a: 2,
     });
   });
 
-  test('take from nodes that one of their terms asks for', () => {
+  test('take from nodes that match one of their terms', () => {
     const nodes = [
       node('ssd', { cpu: '4', labels: { disk: 'ssd' } }),
       node('nvme', { cpu: '4', labels: { disk: 'nvme' } }),
@@ -170,7 +170,7 @@ describe('DaemonSets (scheduling/daemon-overhead)', () => {
     expect(statesOf({ daemonSets: [daemonSet({ affinity })], nodes }).cpus).toEqual({ ssd: 3, nvme: 3, hdd: 4 });
   });
 
-  test('take nothing where labels or taints keep them off', () => {
+  test('take nothing where labels or taints exclude them', () => {
     const nodes = [
       node('ssd', { cpu: '4', labels: { disk: 'ssd' } }),
       node('hdd', { cpu: '4', labels: { disk: 'hdd' } }),
@@ -181,7 +181,7 @@ describe('DaemonSets (scheduling/daemon-overhead)', () => {
   });
 });
 
-describe('attach limits (volumes/attach-limits)', () => {
+describe('attach limits of an existing node (volumes/attach-limits)', () => {
   const csiNode = (name: string, count?: number): CSINode => ({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'CSINode',
@@ -194,7 +194,7 @@ describe('attach limits (volumes/attach-limits)', () => {
   };
   const using = (claimName: string) => ({ volumes: [{ name: claimName, persistentVolumeClaim: { claimName } }] });
 
-  test('are those of the CSINode, with what its pods have attached', () => {
+  test('are those of its CSINode, less the volumes of its pods', () => {
     const { states } = statesOf({
       ...storage,
       nodes: [node('limited'), node('unlimited'), node('unknown')],
@@ -207,7 +207,7 @@ describe('attach limits (volumes/attach-limits)', () => {
     expect([unlimited, unknown]).toEqual([undefined, undefined]);
   });
 
-  test('a CSINode without drivers limits nothing', () => {
+  test('are none where the CSINode has no drivers', () => {
     const { metadata, apiVersion, kind } = csiNode('a');
     const { states } = statesOf({ nodes: [node('a')], csiNodes: [{ apiVersion, kind, metadata, spec: {} }] });
     expect(states[0]!.attach).toBeUndefined();
@@ -215,7 +215,7 @@ describe('attach limits (volumes/attach-limits)', () => {
 
   const volumes = (...names: string[]) => names.map((volume) => ({ driver, volume }));
 
-  test('a volume that several pods use counts once', () => {
+  test('count a volume of several pods once', () => {
     const attached = new Map<string, Set<string>>();
     attach(attached, volumes('one', 'two'));
     attach(attached, [...volumes('two'), { driver: 'other', volume: 'two' }]);
@@ -229,13 +229,13 @@ describe('attach limits (volumes/attach-limits)', () => {
     { limit: 1, there: [], more: ['two', 'two'], fits: true },
     { limit: 0, there: [], more: ['two'], fits: false },
     { limit: 1, there: ['one', 'two'], more: ['one'], fits: true },
-  ])('of $limit with $there, more: $more', ({ limit, there, more, fits }) => {
+  ])('of $limit with $there attached leave: $more', ({ limit, there, more, fits }) => {
     const attached = new Map<string, Set<string>>();
     attach(attached, volumes(...there));
     expect(canAttach({ limits: new Map([[driver, limit]]), attached }, volumes(...more))).toBe(fits);
   });
 
-  test('of one driver say nothing of another, and each must hold', () => {
+  test('hold for each driver separately', () => {
     const other = [{ driver: 'other', volume: 'one' }];
     const attached = new Map<string, Set<string>>();
     expect(canAttach({ limits: new Map([[driver, 0]]), attached }, other)).toBe(true);
@@ -247,7 +247,7 @@ describe('attach limits (volumes/attach-limits)', () => {
   });
 });
 
-describe('pods of the pass', () => {
+describe('pods of the pass on an existing node', () => {
   /** A node of 4 CPUs, and how pods like the given one are put on it and taken away. */
   function nodeFor(own: readonly Pod[], objects: Partial<ClusterObjects> = {}) {
     const { nodes, compiled, rulesOf } = topologyOf(
@@ -263,7 +263,7 @@ describe('pods of the pass', () => {
   }
   const cpus = ({ free }: NodeState) => free[0]! / 1000;
 
-  test('take what they request and give it back', () => {
+  test('take what they request and return it when removed', () => {
     const [one, two, three] = podsOf(3, 'p');
     const { state, put, take } = nodeFor([one!, two!, three!]);
     put(state, one!, two!);
@@ -302,7 +302,7 @@ describe('pods of the pass', () => {
     expect(bare.pods).toEqual([]);
   });
 
-  test('hold their host ports', () => {
+  test('take their host ports', () => {
     const own = pod('p', { containers: [{ name: 'main', ports: [{ hostPort: 80 }] }] });
     const { state, put, take } = nodeFor([own]);
     put(state, own);
@@ -324,7 +324,7 @@ describe('pods of the pass', () => {
   });
 });
 
-test('host ports are removed once each', () => {
+test('removing a pod frees its host port once', () => {
   const port = (hostPort: number) => ({ protocol: 'TCP', hostIP: '', hostPort });
   const [web, db] = [port(80), port(81)];
   const ports = [web, db, web];
@@ -336,7 +336,7 @@ test('host ports are removed once each', () => {
   expect(ports).toEqual([]);
 });
 
-describe('room', () => {
+describe('room of an existing node', () => {
   const room = (free: number[], demand: number[], wanted: number) =>
     roomFor(Float64Array.from(free), Float64Array.from(demand), wanted);
 

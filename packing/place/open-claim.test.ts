@@ -21,7 +21,7 @@ const part = (more: Partial<Part> = {}): Part => ({
 const names = (claims: ReturnType<typeof openClaimsOf>['claims']) =>
   claims.map(({ members }) => members.map((each) => each.pods.map(({ metadata }) => metadata.name).join()));
 
-describe('claims', () => {
+describe('planned claims', () => {
   test('get the pods of a part in order', () => {
     const bins = [
       { row: 7, items: [0], units: [1] },
@@ -33,7 +33,7 @@ describe('claims', () => {
     expect([...given]).toEqual([3]);
   });
 
-  test('get a bundle as it is, and the keys of all their parts', () => {
+  test('get a bundle as it is, with the decided keys of all its parts', () => {
     const other = { ...member, pods: podsOf(1, 'q') };
     const parts = [
       part({ together: true, count: 1, members: [member, other], pinnedKeys: [labels.zone] }),
@@ -46,15 +46,15 @@ describe('claims', () => {
   });
 });
 
-describe('members', () => {
-  test('some of one', () => {
+describe('members of a bundle', () => {
+  test('split off some pods of one', () => {
     expect(someOfMember(member, 0, 4)).toBe(member);
     expect(someOfMember(member, 1, 3)).toEqual({ podClass, level, pods: [pods[1], pods[2]] });
     expect(someOfMember(member, 1, 4).pods).toEqual(pods.slice(1));
     expect(someOfMember(member, 0, 3).pods).toEqual(pods.slice(0, 3));
   });
 
-  test('their pods add up', () => {
+  test('add up their pods', () => {
     expect(podsIn([])).toBe(0);
     expect(podsIn([member, someOfMember(member, 0, 3)])).toBe(7);
   });

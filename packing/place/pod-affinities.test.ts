@@ -27,7 +27,7 @@ test.each([
   ['to others by host name', near('web', labels.hostname), [], { anyone: true, others: true }],
   ['to its like and to others without it', { ...web, ...near('web') }, [pod('q', web)], { anyone: true, others: true }],
   ['preferred', { ...web, ...preferring }, [], { anyone: true, others: true }],
-])('affinity: %s', (_, options, others, expected) => {
+])('reading pod affinity: %s', (_, options, others, expected) => {
   const own = pod('p', options);
   const { compiled, book } = topologyOf(packingInput({ pods: [own, ...others] }));
   const affinities = new PodAffinities(compiled, book);

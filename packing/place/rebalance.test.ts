@@ -73,7 +73,7 @@ function rebalanced(
   };
 }
 
-describe('where limits left a spread uneven', () => {
+describe('a spread that limits left uneven', () => {
   test('pods are removed from new nodes until its skew holds (topology/spread)', () => {
     const pods = podsOf(4, 'p', web);
     const { unplaced, claims, rows, counts, given, rules } = rebalanced({
@@ -86,13 +86,13 @@ describe('where limits left a spread uneven', () => {
     expect(given[0]!.members[0]!.pods).toHaveLength(3);
   });
 
-  test('nothing is removed where it is even', () => {
+  test('no pod is removed where the skew holds', () => {
     const pods = podsOf(3, 'p', web);
     const { unplaced, claims } = rebalanced({ launched: { 'zone-a': pods.slice(0, 2), 'zone-b': pods.slice(2) } });
     expect([unplaced, claims]).toEqual([[], [[2], [1]]]);
   });
 
-  test('pods are removed from existing nodes, which have their room again', () => {
+  test('pods are removed from existing nodes, which get their room back', () => {
     const pods = podsOf(3, 'p', web);
     const nodes = [node('a', { cpu: '8' })];
     const { unplaced, onNodes, counts, rules } = rebalanced({ placed: { a: pods } }, { nodes });
@@ -109,26 +109,26 @@ describe('where limits left a spread uneven', () => {
     expect(claims).toEqual([[2, 1]]);
   });
 
-  test('a spread over a label that the nodes do not have breaks nothing', () => {
+  test('over a label that the nodes do not have is not broken', () => {
     const pods = podsOf(3, 'p', { labels: { app: 'web' }, ...spreads({ topologyKey: 'rack' }) });
     expect(rebalanced({ launched: { 'zone-a': pods } }).unplaced).toEqual([]);
   });
 });
 
-describe('pods whose affinity finds nobody any more', () => {
+describe('pods whose affinity selects no placed pod any more', () => {
   const fond = podsOf(2, 'fond', near('web'));
 
-  test('go, and their node with them', () => {
+  test('are removed, and their empty node with them', () => {
     const { unplaced, claims } = rebalanced({ launched: { 'zone-a': fond } });
     expect([unplaced, claims]).toEqual([['fond-0', 'fond-1'], []]);
   });
 
-  test('stay while somebody is there', () => {
+  test('stay while a selected pod is there', () => {
     const { unplaced } = rebalanced({ launched: { 'zone-a': [...fond, pod('web', { labels: { app: 'web' } })] } });
     expect(unplaced).toEqual([]);
   });
 
-  test('go from existing nodes too, after those that they were with', () => {
+  test('are removed from existing nodes too, after the pods that they selected', () => {
     const nodes = [node('a', { cpu: '8' }), node('a2', { cpu: '8' })];
     // The one that they are with has to go, and is looked at last.
     const lonely = pod('lonely', { labels: { app: 'web' }, ...near('db') });
@@ -137,7 +137,7 @@ describe('pods whose affinity finds nobody any more', () => {
     expect(onNodes).toEqual({ a: [0, 8], a2: [0, 8] });
   });
 
-  test('stay where the label is not known', () => {
+  test('stay where the topology label is unknown', () => {
     expect(rebalanced({ launched: { 'zone-a': podsOf(1, 'p', near('web', 'rack')) } }).unplaced).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ const shares = (
     .map((share) => ({ spot: 's', 'on-demand': 'd' })[share])
     .join('');
 
-test('the ratio of a NodePool is that of its policy', () => {
+test('the spot ratio of a NodePool is that of its policy', () => {
   const policy = disruptionPolicies.mustParse({
     apiVersion: 'stowage.dev/v1alpha1',
     kind: 'DisruptionPolicy',
@@ -43,33 +43,33 @@ test('the ratio of a NodePool is that of its policy', () => {
   expect(ratioOf(compiled, theirs)).toBeUndefined();
 });
 
-describe('the share of spot', () => {
+describe("the spot ratio's choice of capacity types", () => {
   test.each([
     { percent: 0, expected: 'dddd' },
     { percent: 25, expected: 'dsdd' },
     { percent: 50, expected: 'sdsd' },
     { percent: 75, expected: 'ssds' },
     { percent: 100, expected: 'ssss' },
-  ])('of four equal nodes at $percent%', ({ percent, expected }) => {
+  ])('for four equal nodes at $percent%', ({ percent, expected }) => {
     expect(shares(ratio(percent), [choice(2), choice(2), choice(2), choice(2)])).toBe(expected);
   });
 
-  test('is decided for large nodes first, so that small ones even it out', () => {
+  test('is made for large nodes first, so that small ones even it out', () => {
     expect(shares(ratio(50), [choice(1), choice(1), choice(8), choice(6)])).toBe('ddsd');
   });
 
-  test('counts what runs', () => {
+  test('counts running nodes', () => {
     expect(shares(ratio(50), [choice(2)], { '': { spot: 2000, onDemand: 0 } })).toBe('d');
     expect(shares(ratio(50), [choice(2)], { '': { spot: 0, onDemand: 2000 } })).toBe('s');
   });
 
-  test('leaves the tallies that it is given as they are', () => {
+  test('leaves the given tallies unchanged', () => {
     const running = { '': { spot: 1000, onDemand: 0 } };
     shares(ratio(50), [choice(2)], running);
     expect(running).toEqual({ '': { spot: 1000, onDemand: 0 } });
   });
 
-  test('what can be only one of both is that, and counts for the others', () => {
+  test('gives nodes that allow one type only that type, and counts them for the others', () => {
     const onlySpot = choice(2, { onDemand: undefined });
     const onlyOnDemand = choice(2, { spot: undefined });
     expect(shares(ratio(50), [choice(2), onlySpot])).toBe('ds');
@@ -79,7 +79,7 @@ describe('the share of spot', () => {
     expect(shares(ratio(100), [choice(2, { spot: undefined, onDemand: undefined })])).toBe('d');
   });
 
-  test('by zone counts each zone alone', () => {
+  test('per zone counts each zone separately', () => {
     const choices = [choice(2), choice(2, { zone: 'zone-b' }), choice(2, { zone: undefined })];
     const running = { 'zone-a': { spot: 2000, onDemand: 0 }, '': { spot: 4000, onDemand: 0 } };
     expect(shares(ratio(50, { perZone: true }), choices, running)).toBe('dsd');
@@ -87,14 +87,14 @@ describe('the share of spot', () => {
   });
 });
 
-describe('the least on demand', () => {
+describe('minimumOnDemandVCPU', () => {
   test('is bought before any spot', () => {
     const least = ratio(100, { minimumOnDemandVCPU: 3 });
     expect(shares(least, [choice(2), choice(2), choice(2)])).toBe('dds');
     expect(shares(ratio(100, { minimumOnDemandVCPU: 2 }), [choice(2), choice(2), choice(2)])).toBe('dss');
   });
 
-  test('counts what runs, of every zone, and what can be nothing else', () => {
+  test('counts running nodes of every zone, and new ones that can only be on-demand', () => {
     const least = ratio(100, { minimumOnDemandVCPU: 4, perZone: true });
     const onlyOnDemand = choice(2, { spot: undefined, zone: 'zone-b' });
     expect(shares(least, [choice(2), choice(2)], { 'zone-c': { spot: 0, onDemand: 2000 } })).toBe('ds');
@@ -104,7 +104,7 @@ describe('the least on demand', () => {
   });
 });
 
-describe('what runs', () => {
+describe('running nodes in the spot ratio', () => {
   const nodes = [
     node('spot', { cpu: '2', labels: { [labels.capacityType]: 'spot' } }),
     node('more-spot', { cpu: '1', zone: 'zone-b', labels: { [labels.capacityType]: 'spot' } }),
@@ -121,13 +121,13 @@ describe('what runs', () => {
     packingInput({ pods: [pod('p')], nodes: [...nodes, zoneless] }, { withoutNodes: new Set(['leaving']) }),
   );
 
-  test('is what stays, of the NodePool', () => {
+  test('are those of the NodePool that stay', () => {
     expect([...runningShares(compiled, 'default', false)]).toEqual([['', { spot: 3000, onDemand: 76000 }]]);
     expect([...runningShares(compiled, 'other', false)]).toEqual([['', { spot: 0, onDemand: 16000 }]]);
     expect([...runningShares(compiled, 'none', false)]).toEqual([]);
   });
 
-  test('by zone', () => {
+  test('are counted per zone', () => {
     expect(Object.fromEntries(runningShares(compiled, 'default', true))).toEqual({
       'zone-a': { spot: 2000, onDemand: 12000 },
       'zone-b': { spot: 1000, onDemand: 0 },

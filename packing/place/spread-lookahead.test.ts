@@ -29,28 +29,28 @@ function lookaheadOf(count: number, options = twice()) {
   };
 }
 
-test('concerns pods with several spreads by topology key', () => {
+test('spread lookahead concerns pods with several spreads by topology key', () => {
   const { lookahead, rules } = lookaheadOf(2);
   expect(lookahead.concerns(rules)).toBe(true);
   const single = lookaheadOf(2, { labels: { app: 'web' }, ...spreads() });
   expect(single.lookahead.concerns(single.rules)).toBe(false);
 });
 
-describe('after one pod, the next one', () => {
-  test('has a place where all its spreads allow one', () => {
+describe('spread lookahead after one pod', () => {
+  test('allows the next one where all its spreads allow a domain', () => {
     const { leaves } = lookaheadOf(3);
     expect(leaves(at('zone-b', 'spot'))).toBe(true);
     expect(leaves(at('zone-a', 'on-demand'))).toBe(true);
   });
 
-  test('has none where each place breaks some spread', () => {
+  test('refuses where each domain breaks some spread', () => {
     const { leaves } = lookaheadOf(3);
     // The next one has to be on demand, and not in zone-a again.
     expect(leaves(at('zone-a', 'spot'))).toBe(false);
     expect(leaves(at('zone-a', 'spot'), [...places, at('zone-b', 'on-demand')])).toBe(true);
   });
 
-  test('counts nothing for good', () => {
+  test('leaves the counts unchanged', () => {
     const { leaves, counts, rules } = lookaheadOf(3);
     leaves(at('zone-a', 'spot'));
     leaves(at('zone-b', 'spot'));
@@ -58,7 +58,7 @@ describe('after one pod, the next one', () => {
     expect(counts.count(rules.spread[0]!, 'zone-a')).toBe(0);
   });
 
-  test('needs no place where it does not come', () => {
+  test('is not needed where no further pod comes', () => {
     expect(lookaheadOf(1).leaves(at('zone-a', 'spot'))).toBe(true);
     const { leaves, counts, rules } = lookaheadOf(3);
     expect(leaves(at('zone-a', 'spot'), [])).toBe(false);
@@ -68,12 +68,12 @@ describe('after one pod, the next one', () => {
     expect(leaves(at('zone-a', 'spot'), [])).toBe(true);
   });
 
-  test('a domain that is not known counts nowhere', () => {
+  test('counts an unknown domain nowhere', () => {
     const { leaves } = lookaheadOf(3);
     expect(leaves(() => undefined)).toBe(true);
   });
 
-  test('a spread that does not select them counts none of them', () => {
+  test('counts nothing for a spread that does not select the pods', () => {
     const spreadsOfTwo = [
       spreads(),
       spreads({ topologyKey: capacityType, labelSelector: { matchLabels: { app: 'db' } } }),
@@ -86,13 +86,13 @@ describe('after one pod, the next one', () => {
   test.each([
     ['that have one of the spreads alone', { labels: { app: 'web' }, ...spreads() }],
     ['that the spreads do not select', twice({ labels: { app: 'db' } })],
-  ])('is none of the pods %s', (_, options) => {
+  ])('does not apply to pods %s', (_, options) => {
     const [own] = podsOf(1, 'p', twice());
     const { assigner, targetOf } = placingOf(packingInput({ pods: [own!, ...podsOf(5, 'q', options)] }));
     expect(assigner.lookahead.leavesPlaceForNext(targetOf(own!).rules, at('zone-a', 'spot'), [])).toBe(true);
   });
 
-  test('pods that their spreads do not select change nothing', () => {
+  test('ignores pods that their spreads do not select', () => {
     const { leaves } = lookaheadOf(3, twice({ labels: { app: 'db' } }));
     expect(leaves(at('zone-a', 'spot'), [])).toBe(true);
   });

@@ -49,32 +49,32 @@ function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly s
 }
 
 // Rule `topology/affinity-cycles`.
-describe('pods that wait for one another', () => {
+describe('affinity cycles: pods that wait for each other', () => {
   const leader = near('leader');
 
-  test('find each other where somebody is whom nobody holds up', () => {
+  test('can begin where one of them waits for nothing there', () => {
     const pods = [near('a', 'b', 'leader'), near('b', 'a'), leader];
     expect(stuck(pods, { a: ['one'], b: ['one'], leader: ['one'] })).toEqual({ any: true, stuck: [] });
   });
 
-  test('are stuck where that one is elsewhere', () => {
+  test('are stuck in the domain where none of them can begin', () => {
     const pods = [near('a', 'b', 'leader'), near('b', 'a'), leader];
     const { stuck: found } = stuck(pods, { a: ['one', 'two'], b: ['one', 'two'], leader: ['one'] });
     expect(found.sort()).toEqual(['a two', 'b two']);
   });
 
-  test('may begin with one that its own rule selects, in one zone only', () => {
+  test('can begin with a pod that its own rule selects, in one zone only', () => {
     const pods = [near('a', 'b', 'a'), near('b', 'a')];
     expect(stuck(pods, { a: ['one'], b: ['one'] })).toEqual({ any: true, stuck: [] });
     expect(stuck(pods, { a: ['one', 'two'], b: ['one', 'two'] }).stuck.sort()).toEqual(['a two', 'b two']);
   });
 
-  test('are no circle where the last one waits for nobody', () => {
+  test('are no cycle where the last one waits for nothing', () => {
     const pods = [near('a', 'b'), near('b', 'leader'), leader];
     expect(stuck(pods, { a: ['one'], b: ['two'], leader: ['one'] })).toEqual({ any: false, stuck: [] });
   });
 
-  test('may be three, of whom each waits for the next', () => {
+  test('can be three, each of which waits for the next', () => {
     const pods = [near('a', 'b'), near('b', 'c'), near('c', 'a', 'leader'), leader];
     const { any, stuck: found } = stuck(pods, { a: ['one'], b: ['one'], c: ['one'], leader: ['two'] });
     expect(any).toBe(true);

@@ -33,14 +33,14 @@ const planOn = (sizes: readonly number[]): Plan =>
     ),
   );
 
-describe('the order in which pods are bound (topology/any-binding-order)', () => {
-  test('matters not where nodes have room: one on-demand node is enough, although its zone may then have more pods than the others', () => {
+describe('plans hold in any order in which pods are bound (topology/any-binding-order)', () => {
+  test('where nodes have room one on-demand node is enough, although its zone may then have more pods than the others', () => {
     const { unschedulable, pricePerHour } = planOn([12]);
     expect(unschedulable).toEqual([]);
     expect(pricePerHour).toBeCloseTo(1.2 + 2 * 0.24, 6);
   });
 
-  test('forces a second on-demand node where nodes would be full: pods spread over zones have no place once the others are bound', () => {
+  test('where nodes would be full a second on-demand node is launched: pods spread over zones have no place once the others are bound', () => {
     const { unschedulable, newNodeClaims } = planOn([1, 2, 3, 4, 6]);
     expect(unschedulable).toEqual([]);
     const onDemandZones = newNodeClaims
@@ -49,7 +49,7 @@ describe('the order in which pods are bound (topology/any-binding-order)', () =>
     expect(new Set(onDemandZones).size).toBeGreaterThan(1);
   });
 
-  test('does not count a domain without a node: all pods share a spot node, though it has five pods more than on-demand nodes, of which there are none', () => {
+  test('a domain without a node does not count: all pods share a spot node, though it has five pods more than on-demand', () => {
     const app = { cpu: '1', labels: { app: 'web' } };
     const spread = spreadOver(labels.capacityType).map((each) => ({ ...each, maxSkew: 2 }));
     const pods = [...podsOf(2, 'spread', { ...app, topologySpreadConstraints: spread }), ...podsOf(3, 'other', app)];

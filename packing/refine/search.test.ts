@@ -17,8 +17,8 @@ const placed = ({ newNodeClaims, existingNodes }: Plan): number =>
   [...newNodeClaims, ...existingNodes].reduce((sum, { pods }) => sum + pods.length, 0);
 const zone = labels.zone;
 
-describe('plans are searched as a whole where they are small', () => {
-  test('a group that wants one zone begins where its nodes cost least, though each of its pods would fit elsewhere', () => {
+describe('small plans are searched as a whole', () => {
+  test('a group that wants one zone begins where its nodes cost least, though each pod would fit elsewhere', () => {
     const types = [
       instanceType('large', { cpu: 2, price: 0.3, spot: 0, zones: ['zone-a'] }),
       instanceType('small', { cpu: 2, price: 0.2, spot: 0, zones: ['zone-b'] }),
@@ -36,7 +36,7 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.unschedulable).toEqual([]);
   });
 
-  test('nodes that may as well be one are one', () => {
+  test('two nodes that cost the same as one are replaced by one', () => {
     // Every size costs the same for what it holds.
     const sizes = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128].flatMap((cpu) =>
       [2, 4, 8].map((ratio) =>
@@ -59,7 +59,7 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.newNodeClaims.length).toBeLessThan(8);
   });
 
-  test('pods that exclude each other by zone go where nodes are bought anyway', () => {
+  test('pods with anti-affinity by zone go to zones where nodes are launched anyway', () => {
     const types = ['zone-a', 'zone-b', 'zone-c'].map((name, i) =>
       instanceType(`large-${name}`, { cpu: 16, price: 1 + i / 10, spot: 0, zones: [name] }),
     );
@@ -79,14 +79,14 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.newNodeClaims.map(({ cheapest }) => cheapest.zone).sort()).toEqual(['zone-a', 'zone-c']);
   });
 
-  test('under a limit as many pods as can be are placed', () => {
+  test('under a limit as many pods as possible are placed', () => {
     const pods = [...podsOf(2, 'fat', { cpu: '4' }), ...podsOf(6, 'thin', { cpu: '1' })];
     const result = plan(packingInput({ pods, nodePools: [pool('default', { limits: { cpu: '8' } })] }));
     expect(placed(result)).toBe(6);
     expect(result.unschedulable.map(({ pod: name }) => name)).toEqual(['default/fat-0', 'default/fat-1']);
   });
 
-  test('pods that a limit leaves out say so, though rules of topology bind them too', () => {
+  test('pods that a limit leaves unplaced name the limit, though topology rules apply to them too', () => {
     const spread = [
       {
         maxSkew: 5,
@@ -104,7 +104,7 @@ describe('plans are searched as a whole where they are small', () => {
     ]);
   });
 
-  test('minValues and a limit leave room for each other', () => {
+  test('nodes are chosen so that both minValues and a limit hold', () => {
     const types = [2, 4, 16].map((cpu) =>
       instanceType(`m${cpu}`, { cpu, spot: 0, labels: { 'example.com/cpu': String(cpu) } }),
     );
@@ -115,7 +115,7 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.newNodeClaims.every(({ instanceTypes }) => instanceTypes.length >= 2)).toBe(true);
   });
 
-  test('pods are exchanged one by one where a node then costs less', () => {
+  test('single pods are exchanged where a node then costs less', () => {
     const sold = (name: string, cpu: number, memory: number, prices: Readonly<Record<string, number>>) =>
       instanceType(name, {
         cpu,
@@ -151,7 +151,7 @@ describe('plans are searched as a whole where they are small', () => {
     expect(plan(packingInput({ pods }, { types })).pricePerHour).toBeCloseTo(0.2719, 5);
   });
 
-  test('pods that select one another begin on a node that all of them fit on', () => {
+  test('pods with affinity to each other begin on a node that holds all of them', () => {
     const together = {
       podAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: [
@@ -169,7 +169,7 @@ describe('plans are searched as a whole where they are small', () => {
     ]);
   });
 
-  test('what spare room a lighter pool has is used, but nothing is bought there for pods that the heavier one holds', () => {
+  test('spare room in a lighter pool is used, but no node is launched there for pods that the heavier pool holds', () => {
     const heavy = [instanceType('heavy-4', { cpu: 4, spot: 0 })];
     const light = [instanceType('light-8', { cpu: 8, spot: 0 }), instanceType('light-16', { cpu: 16, spot: 0 })];
     const nodePools = [pool('heavy', { weight: 20 }), pool('light', { weight: 10 })];
@@ -185,8 +185,8 @@ describe('plans are searched as a whole where they are small', () => {
   });
 });
 
-describe('pods on nodes that exist are placed anew where that leaves fewer out', () => {
-  test('one that can be anywhere makes room for one that must be there', () => {
+describe('pods planned onto existing nodes are placed again where that leaves fewer unplaced', () => {
+  test('a pod that fits anywhere makes room for one that fits only there', () => {
     const follows = {
       podAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: [
@@ -206,7 +206,7 @@ describe('pods on nodes that exist are placed anew where that leaves fewer out',
     );
   });
 
-  test('one large pod waits where several small ones come in for it', () => {
+  test('one large pod stays unplaced where several small ones can be placed instead', () => {
     const pods = [pod('large', { cpu: '4' }), ...podsOf(4, 'small', { cpu: '1' })];
     const nodePools = [pool('default', { limits: { nodes: '1' } })];
     const result = plan(packingInput({ pods, nodes: [node('old')], nodePools }));
@@ -214,7 +214,7 @@ describe('pods on nodes that exist are placed anew where that leaves fewer out',
     expect(result.existingNodes.map(({ pods: there }) => there.length)).toEqual([4]);
   });
 
-  test('spread over zones and capacity types is not stuck on what went onto a node first', () => {
+  test('spread over zones and capacity types is not blocked by the pods placed first on a node', () => {
     const demand = (zoneName: string, types: readonly string[]) =>
       types.map((kind) => offering(zoneName, kind, kind === 'spot' ? 0.3 : 0.4));
     const types = [
@@ -243,8 +243,8 @@ describe('pods on nodes that exist are placed anew where that leaves fewer out',
   });
 });
 
-describe('pods that come in turn are placed together where they could not be in any order', () => {
-  test('those who want to be together begin on a node of their own, before one that is too small for them has one of their app', () => {
+describe('pods of several classes are placed together where no order of classes works', () => {
+  test('pods with affinity to each other begin on a new node before one of their app takes a node that is too small for all', () => {
     const types = [instanceType('small', { cpu: 2, price: 0.1 }), instanceType('large', { cpu: 8, price: 0.4 })];
     const together = {
       podAffinity: {
@@ -262,7 +262,7 @@ describe('pods that come in turn are placed together where they could not be in 
     expect(result.newNodeClaims.map(({ pods: there }) => there.length).sort()).toEqual([1, 3]);
   });
 
-  test('those who spread go before one that their spread counts and that does not', () => {
+  test('pods with a spread go before a pod without it that the spread counts', () => {
     const types = [instanceType('only', { cpu: 4, zones: ['zone-a', 'zone-b'] })];
     const topologySpreadConstraints = [
       {
@@ -283,7 +283,7 @@ describe('pods that come in turn are placed together where they could not be in 
 });
 
 describe('preferred anti-affinity', () => {
-  test('keeps only the pods that prefer it away, though all are placed anew: the others do not leave their preferred zone', () => {
+  test('moves away only pods that have it; others stay in their preferred zone though all are placed again', () => {
     const types = [
       instanceType('small', { cpu: 2, price: 0.2, spot: 0, zones: ['zone-a'] }),
       instanceType('large-a', { cpu: 4, price: 0.3, spot: 0, zones: ['zone-a'] }),
@@ -316,7 +316,7 @@ describe('preferred anti-affinity', () => {
   });
 });
 
-describe('the bound', () => {
+describe('the lower bound of a plan', () => {
   test('holds over all choices of domains', () => {
     const types = [
       instanceType('dear', { cpu: 4, price: 0.9, spot: 0, zones: ['zone-a'] }),

@@ -45,13 +45,13 @@ group('intersection', () => {
     expect(describeRequirement(intersect(of(right), of(left)))).toBe(expected);
   });
 
-  test('a bounded range whose integers are all excluded is impossible', () => {
+  test('requirement: a bounded range whose integers are all excluded is impossible', () => {
     const range = intersect(of(['Gte', '4']), of(['Lte', '5']));
     expect(isImpossible(intersect(range, of(['NotIn', '4', '5'])))).toBe(true);
     expect(isImpossible(intersect(range, of(['NotIn', '4'])))).toBe(false);
   });
 
-  test('every integer has to be excluded for that, the first and the last too, and what is excluded need be no integer', () => {
+  test('requirement: a range is impossible only when each integer from first to last is excluded; excluded texts do not matter', () => {
     const range = intersect(of(['Gte', '4']), of(['Lte', '6']));
     for (const [excluded, expected] of [
       [['4', '5', '6'], true],
@@ -66,7 +66,7 @@ group('intersection', () => {
     expect(isImpossible(intersect(of(['Lte', '4']), of(['NotIn', '4'])))).toBe(false);
   });
 
-  test('nothing left with a minValues keeps it; without one there is none to keep', () => {
+  test('requirement: minValues is kept when nothing is left to choose from', () => {
     expect(intersect(of(['Gte', '5']), requirementOf('Lte', ['3'], 2))).toStrictEqual({
       complement: false,
       values: [],
@@ -82,13 +82,13 @@ group('intersection', () => {
     });
   });
 
-  test('the larger minValues stays', () => {
+  test('requirement: the intersection has the larger minValues', () => {
     const both = intersect(requirementOf('Exists', [], 2), requirementOf('In', ['a', 'b', 'c'], 3));
     expect(both.minValues).toBe(3);
     expect(intersect(requirementOf('In', ['a']), requirementOf('Exists', [], 2)).minValues).toBe(2);
   });
 
-  test('what nothing satisfies is written DoesNotExist, and is impossible (requirements/nothing-left)', () => {
+  test('requirement: an intersection without values is written DoesNotExist, and is impossible (requirements/nothing-left)', () => {
     const nothing = intersect(of(['Gte', '5']), of(['Lte', '3']));
     expect(operatorOf(nothing)).toBe('DoesNotExist');
     expect(isImpossible(nothing)).toBe(true);
@@ -104,11 +104,11 @@ group('intersection', () => {
     [['Exists'], false],
     [['DoesNotExist'], true],
     [['Gte', 'four'], true],
-  ])('%j allows no value: %s', (written, expected) => {
+  ])('requirement %j allows no value: %s', (written, expected) => {
     expect(isEmptyRequirement(of(written))).toBe(expected);
   });
 
-  test('what no integer bounds is satisfied by nothing; an operator without values names none', () => {
+  test('requirement: a bound that is no integer allows nothing; In without values allows nothing, NotIn without values all', () => {
     const nothing = { complement: false, values: [], absent: false };
     for (const written of [['Gt', 'four'], ['Lte', '1.5'], ['Gte'], ['In']] as const) {
       expect(of(written)).toStrictEqual(nothing);
@@ -155,7 +155,7 @@ group('satisfaction', () => {
     [['Lte', '4'], '1e0', false],
     [['Lte', '4'], '', false],
     [['In'], undefined, false],
-  ])('%j with %s', (written, value, expected) => {
+  ])('requirement %j with the value %s', (written, value, expected) => {
     expect(satisfiedBy(of(written), value)).toBe(expected);
     if (value !== undefined) expect(accepts(of(written), value)).toBe(expected);
   });
@@ -183,12 +183,12 @@ group('written form', () => {
         { key: 'k', operator: 'Exists' },
       ],
     ],
-  ])('%j and %j', (left, right, expected) => {
+  ])('requirement %j written with %j', (left, right, expected) => {
     const requirement = right === undefined ? of(left) : intersect(of(left), of(right));
     expect(write('k', requirement)).toStrictEqual(expected);
   });
 
-  test('a text says what is asked for: any, Exists, nothing', () => {
+  test('requirement in words: any, Exists, nothing, bounds', () => {
     expect(describeRequirement(of(['NotIn']))).toBe('any');
     expect(describeRequirement(of(['Exists']))).toBe('Exists');
     expect(describeRequirement(of(['In']))).toBe('nothing');
@@ -200,7 +200,7 @@ group('written form', () => {
     expect(write('k', of(['Lte', '3']))).toEqual([{ key: 'k', operator: 'Lte', values: ['3'] }]);
   });
 
-  test('minValues stands on the first entry', () => {
+  test('requirement: minValues is written on the first entry', () => {
     expect(write('k', requirementOf('Exists', [], 3))).toEqual([{ key: 'k', operator: 'Exists', minValues: 3 }]);
   });
 });

@@ -11,12 +11,12 @@ import {
 
 describe('sets of requirements', () => {
   // Rule `labels/aliases`.
-  test('aliases mean the current key', () => {
+  test('label aliases are read as the current key', () => {
     const read = readLabels({ 'failure-domain.beta.kubernetes.io/zone': 'a' });
     expect([...read.keys()]).toEqual(['topology.kubernetes.io/zone']);
   });
 
-  test('joining keeps what each asks for, and tells what is left without a value', () => {
+  test('joining keeps the requirements of each set, and impossibleKey names a key without values', () => {
     const joined = join(
       readLabels({ a: '1' }),
       readRequirements([{ key: 'b', operator: 'Exists' }]),
@@ -28,7 +28,7 @@ describe('sets of requirements', () => {
   });
 });
 
-describe('what nodes are asked for (requirements/nothing-left)', () => {
+describe('requirements of a node (requirements/nothing-left)', () => {
   const key = 'k';
   test.each<[string, Parameters<typeof readRequirements>[0], string]>([
     [
@@ -108,7 +108,7 @@ describe('what nodes are asked for (requirements/nothing-left)', () => {
     expect(canonicalText(readNodeRequirements(list))).toBe(expected);
   });
 
-  test('minValues stay', () => {
+  test('keep minValues', () => {
     const list = [
       { key, operator: 'Gt', values: ['8'], minValues: 2 },
       { key, operator: 'Lt', values: ['4'] },
@@ -117,7 +117,7 @@ describe('what nodes are asked for (requirements/nothing-left)', () => {
   });
 });
 
-describe('order', () => {
+describe('order of written requirements', () => {
   const list = [
     { key: 'b', operator: 'Lte', values: ['9'] },
     { key: 'a', operator: 'Exists' },
@@ -125,19 +125,19 @@ describe('order', () => {
     { key: 'b', operator: 'Gte', values: ['3'] },
   ] as const;
 
-  test('what is written is sorted by key, then by operator', () => {
+  test('requirements are written sorted by key, then by operator', () => {
     const written = writeRequirements(readRequirements(list));
     expect(written.map(({ key, operator }) => `${key} ${operator}`)).toEqual(['a Exists', 'b Gte', 'b Lte', 'b NotIn']);
   });
 
-  test('equal sets have one text, whatever the order of their keys', () => {
+  test('equal sets have one canonical text, whatever the order of their keys', () => {
     const text = canonicalText(readRequirements(list));
     expect(text).toBe('a Exists; b NotIn [5] and >= 3 and <= 9');
     expect(canonicalText(readRequirements([...list].reverse()))).toBe(text);
     expect(canonicalText(readRequirements([]))).toBe('');
   });
 
-  test('sets that ask for nothing are nothing to join', () => {
+  test('joining an empty set returns the other set itself', () => {
     const one = readLabels({ a: '1' });
     const none = readRequirements([]);
     expect(join(none, one, none)).toBe(one);
@@ -147,8 +147,8 @@ describe('order', () => {
   });
 });
 
-describe('written form', () => {
-  test('reading what was written gives the same back', () => {
+describe('written requirements', () => {
+  test('are read back as the same set', () => {
     const read = readRequirements([
       { key: 'a', operator: 'Gt', values: ['3'] },
       { key: 'a', operator: 'NotIn', values: ['7'] },

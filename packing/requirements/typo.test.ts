@@ -20,7 +20,7 @@ describe('the key that was probably meant (requirements/typo-hint)', () => {
     expect(probableKey(key, known)).toBe(expected);
   });
 
-  test('two letters may be wrong, three may not: wherever they are', () => {
+  test('two letters may be wrong anywhere, three may not', () => {
     for (const [key, expected] of [
       ['bb.io/xxarch', 'bb.io/arch'],
       ['bb.io/archxx', 'bb.io/arch'],
@@ -36,7 +36,7 @@ describe('the key that was probably meant (requirements/typo-hint)', () => {
     }
   });
 
-  test('of a long key, one letter in ten', () => {
+  test('in a long key one letter in ten may be wrong', () => {
     const long = 'a-rather-long-domain.example.com/a-name';
     expect(long).toHaveLength(39);
     expect(probableKey(`${long}xxxx`, [long])).toBe(long);
@@ -45,7 +45,7 @@ describe('the key that was probably meant (requirements/typo-hint)', () => {
     expect(probableKey(`${long}xxxxx`, [long])).toBeUndefined();
   });
 
-  test('the nearest one is meant, the same name counting as one letter; of equals the first by name', () => {
+  test('the nearest key is meant, with the same name after the slash counting as one letter less; among equals the first', () => {
     expect(probableKey('a.io/zonn', ['a.io/zont', 'a.io/zon'])).toBe('a.io/zon');
     expect(probableKey('a.io/zonex', ['a.io/zone', 'a.io/zo', 'a.io/zonexy'])).toBe('a.io/zone');
     expect(probableKey('b.io/zone', ['a.io/zone', 'bb.io/zonex'])).toBe('a.io/zone');

@@ -24,7 +24,7 @@ function blockerOf(objects: Partial<ClusterObjects>, world: Parameters<typeof pa
 const team = 'example.com/team';
 
 // Rule `scheduling/blocking-reason`.
-describe('the first blocking reason of a NodePool is the true one', () => {
+describe('the first blocker of a NodePool', () => {
   const required = (key: string, operator: 'In' | 'NotIn' | 'DoesNotExist', ...values: string[]): PodOptions => ({
     affinity: {
       nodeAffinity: {
@@ -66,7 +66,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     expect(blockerOf(objects)).toMatchObject({ reason: 'Requirements', message });
   });
 
-  test('a NodePool whose bounds on a label of its own cross has nodes without it (requirements/nothing-left)', () => {
+  test("with crossed bounds on a NodePool's own label its nodes have no such label (requirements/nothing-left)", () => {
     const requirements = [
       { key: team, operator: 'Gt' as const, values: ['8'] },
       { key: team, operator: 'Lt' as const, values: ['4'] },
@@ -84,7 +84,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('a label that every type has is named where the NodePool leaves no value for it (requirements/nothing-left)', () => {
+  test('names a label that every type has where the NodePool leaves no value for it (requirements/nothing-left)', () => {
     const requirements = ['a', 'b'].map((zone) => ({ key: labels.zone, operator: 'In' as const, values: [zone] }));
     expect(blockerOf({ nodePools: [pool('default', { requirements })] })).toMatchObject({
       reason: 'Offerings',
@@ -92,7 +92,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('a contradiction names its label', () => {
+  test('names the label of contradicting requirements', () => {
     const contrary = { nodeSelector: { [labels.zone]: 'zone-a' }, ...required(labels.zone, 'In', 'zone-b') };
     expect(blockerOf({ pods: [pod('p', contrary)] })).toEqual({
       nodePool: 'default',
@@ -102,7 +102,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('DaemonSets that leave nothing', () => {
+  test('names DaemonSets that leave no room', () => {
     const containers = [{ name: 'main', resources: { requests: { cpu: '65' } } }];
     const template = { spec: { containers } };
     const daemonSets = [
@@ -114,7 +114,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('minValues that the types which hold the pod do not meet', () => {
+  test('names minValues that the types which hold the pod do not meet', () => {
     const requirements = [{ key: labels.instanceType, operator: 'Exists' as const, minValues: 3 }];
     const objects = { pods: [pod('p', { cpu: '20' })], nodePools: [pool('default', { requirements })] };
     expect(blockerOf(objects)).toEqual({
@@ -125,7 +125,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('the limit that is spent, with what is left of it', () => {
+  test('names the exhausted limit with what is left of it', () => {
     const objects = {
       pods: [pod('p', { cpu: '3' })],
       nodePools: [pool('default', { limits: { cpu: '3', memory: '1Ti' } })],
@@ -138,7 +138,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('the limit, where it and not the spread keeps pods out of other zones', () => {
+  test('names the limit where it, and not the spread, keeps pods out of other zones', () => {
     const spread = [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' as const, labelSelector: { matchLabels: { app: 'x' } } }]; // prettier-ignore
     const pods = podsOf(6, 'p', { cpu: '2', labels: { app: 'x' }, topologySpreadConstraints: spread });
     expect(blockerOf({ pods, nodePools: [pool('default', { limits: { cpu: '4' } })] })).toMatchObject({
@@ -147,7 +147,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('a capacity reservation that is used up', () => {
+  test('names a capacity reservation without free capacity', () => {
     const types = [
       instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'reserved', 0.1, { reservationCapacity: 1 })] }),
     ];
@@ -157,7 +157,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
-  test('larger types without capacity, where those that have some are too small', () => {
+  test('names larger types without capacity where those with capacity are too small', () => {
     const gone = {
       available: false,
       unavailableReason: 'out of capacity',
@@ -177,14 +177,14 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     expect(reasonOf('20')).toMatchObject({ reason: 'Resources', subject: 'cpu' });
   });
 
-  test('a spread over a label that no node has', () => {
+  test('names a spread over a label that no node has', () => {
     const spread = [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' as const }];
     expect(blockerOf({ pods: [pod('p', { topologySpreadConstraints: spread })] }).message).toBe(
       'no node for it has, or could have, the label rack',
     );
   });
 
-  test('a NodePool that no controller has looked at and that would not pass', () => {
+  test('names the invalid field of a NodePool that no controller has validated yet', () => {
     const taint = { key: 'a', effect: 'NoSchedule' as const };
     const nodePools = [pool('default', { taints: [taint], startupTaints: [taint] })];
     const pods = [pod('p', { tolerations: [{ operator: 'Exists' }] })];
@@ -214,7 +214,7 @@ const volumeIn = (name: string, zone: string): [PersistentVolumeClaim, Persisten
     },
   },
 ];
-describe('volumes in other zones', () => {
+describe('blockers of volumes in other zones', () => {
   const volumes = [volumeIn('a', 'zone-a'), volumeIn('b', 'zone-b')];
   const cluster = {
     persistentVolumeClaims: volumes.map(([claim]) => claim),
@@ -222,7 +222,7 @@ describe('volumes in other zones', () => {
   };
   const using = (...names: string[]) => names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
 
-  test('than the pod are told as such', () => {
+  test("name the volume whose zone the pod's selector excludes", () => {
     const pods = [pod('p', { nodeSelector: { [labels.zone]: 'zone-b' }, volumes: using('a') })];
     expect(blockerOf({ pods, ...cluster })).toMatchObject({
       reason: 'Volumes',
@@ -230,7 +230,7 @@ describe('volumes in other zones', () => {
     });
   });
 
-  test('than one another too', () => {
+  test('name two volumes in different zones', () => {
     expect(blockerOf({ pods: [pod('p', { volumes: using('a', 'b') })], ...cluster })).toMatchObject({
       reason: 'Volumes',
       message: `there is no value of ${labels.zone} for all of volume a of the pod (PersistentVolume a), volume b of the pod (PersistentVolume b)`,
@@ -249,7 +249,7 @@ test.each<[string, string[], string]>([
     [],
     'no instance type has zone In [zone-a], which volume a of the pod (PersistentVolume a) asks for',
   ],
-])('a zone that a volume asks for and %s is told with the volume', (_, values, message) => {
+])("the blocker of a volume's zone that %s names the volume", (_, values, message) => {
   const nodePools = [
     pool('p', values.length === 0 ? {} : { requirements: [{ key: labels.zone, operator: 'In', values }] }),
   ];
@@ -263,7 +263,7 @@ test.each<[string, string[], string]>([
   expect(blocker.message).toBe(message.replaceAll(' zone In', ` ${labels.zone} In`));
 });
 
-test('the only domain that one rule leaves, where nothing is launched and the nodes that are there are full, is named', () => {
+test('the blocker names the only domain that a spread leaves, where nothing can be launched and nodes are full', () => {
   const nodePools = [pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a'] }] })];
   const nodes = [node('full', { cpu: '100m', zone: 'zone-c', pool: 'none' })];
   const pods = podsOf(2, 'p', { labels: { app: 'web' }, ...spreads() });
@@ -274,7 +274,7 @@ test('the only domain that one rule leaves, where nothing is launched and the no
   });
 });
 
-test('static NodePools alone are named', () => {
+test('the blocker names static NodePools where there are no others', () => {
   const fixed = pool('fixed');
   const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 2 } }];
   expect(blockerOf({ nodePools }).message).toBe(
@@ -282,13 +282,13 @@ test('static NodePools alone are named', () => {
   );
 });
 
-describe('the sentence', () => {
+describe('the reason of an unplaced pod', () => {
   const reasonOf = (own: PodOptions, pools: readonly [string, PoolOptions][]): string => {
     const nodePools = pools.map(([name, more]) => pool(name, more));
     return plan(packingInput({ pods: [pod('p', own)], nodePools })).unschedulable[0]!.reason;
   };
 
-  test('tells of the pools that the pod asks for by name first, and of all others together', () => {
+  test('names the NodePools that the pod selects first, and all others together', () => {
     const others = ['b', 'c', 'd', 'e', 'f'].map((name): [string, PoolOptions] => [name, {}]);
     const reason = reasonOf({ nodeSelector: { [labels.nodePool]: 'a', [team]: 'red' } }, [
       ...others,
@@ -298,7 +298,7 @@ describe('the sentence', () => {
     expect(reason).toMatch(/; f, e, d and 2 more NodePools: the pod asks for karpenter\.sh\/nodepool In \[a\]$/);
   });
 
-  test('begins with the NodePool that lacks nothing but room, and counts those that could never do', () => {
+  test('begins with the NodePool that lacks only room, and counts those whose requirements never match', () => {
     const never = Array.from({ length: 25 }, (_, i): [string, PoolOptions] => [
       `t${i}`,
       { labels: { [team]: `t${i}` } },
@@ -311,7 +311,7 @@ describe('the sentence', () => {
     expect(reason).toMatch(/; 23 more NodePools for other reasons$/);
   });
 
-  test('tells of pools that the same thing stops together', () => {
+  test('groups NodePools with the same blocker', () => {
     const reason = reasonOf({ nodeSelector: { [team]: 'red' } }, [
       ['a', { labels: { [team]: 'blue' } }],
       ['b', { labels: { [team]: 'blue' } }],

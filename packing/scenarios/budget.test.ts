@@ -82,7 +82,7 @@ function counted(pods: readonly Pod[]): { readonly result: Plan; readonly work: 
 const placedIn = ({ newNodeClaims, existingNodes }: Plan): Set<string> =>
   new Set([...newNodeClaims, ...existingNodes].flatMap(({ pods }) => pods));
 
-test('pods with a thousand preferences keep no ordinary pod waiting, and cost a pass no more than those do', () => {
+test('pods with a thousand preferences delay no ordinary pod, and take no more of a pass than those', () => {
   const alone = counted(ordinary);
   const beside = counted([...ordinary, ...hostile]);
   const placed = placedIn(beside.result);
@@ -92,7 +92,7 @@ test('pods with a thousand preferences keep no ordinary pod waiting, and cost a 
   expect(alone.work).toBeGreaterThan(300);
 });
 
-test('passes go on where the one before ended until every pod is placed', () => {
+test('each pass begins where the last one ended, until every pod is placed', () => {
   let pods: readonly Pod[] = [...ordinary, ...hostile];
   let resume: Resume | undefined;
   let passes = 0;
@@ -111,12 +111,12 @@ test('passes go on where the one before ended until every pod is placed', () => 
   expect(passes).toBe(2);
 });
 
-test('the same pods give the same plan, in whatever order they come', () => {
+test('with pods beyond the budget the plan is the same in whatever order they come', () => {
   const pods = [...ordinary, ...hostile];
   expect(plan(packingInput({ pods: [...pods].reverse() }))).toEqual(plan(packingInput({ pods })));
 });
 
-test('the plan says whose preferences are ignored; a policy that ignores them all has none to speak of', () => {
+test('a plan lists the pods whose preferences it ignores for their number, and none where the policy ignores all', () => {
   const some = hostile.slice(0, 2);
   const told = plan(packingInput({ pods: [...some, pod('plain')] }));
   expect(told.ignoredPreferences).toEqual(
@@ -127,7 +127,7 @@ test('the plan says whose preferences are ignored; a policy that ignores them al
   );
 });
 
-test('of a thousand alternatives the last is found, and labels that nothing has cost no more than one', () => {
+test('the last of a thousand required terms is found, and terms for labels that no node has cost as much as one', () => {
   const terms = list((n) => ({ matchExpressions: [{ key: `example.com/rack-${n}`, operator: 'Exists' as const }] }));
   const last = { matchExpressions: [{ key: labels.zone, operator: 'In' as const, values: ['zone-b'] }] };
   const affinity = {

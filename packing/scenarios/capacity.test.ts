@@ -39,7 +39,7 @@ describe('reserved capacity', () => {
   ];
   const wellKnownLabels = [reservationKey];
 
-  test('of two nodes one is reserved and the other bought on demand in the same pass (reserved-capacity/overflow, reserved-capacity/pinned)', () => {
+  test('one of two nodes is reserved, the other on-demand in the same pass (reserved-capacity/overflow, reserved-capacity/pinned)', () => {
     const result = plan(packingInput({ pods: podsOf(2, 'p', { cpu: '3' }) }, { types, settings: { wellKnownLabels } }));
     expect(capacityTypes(result)).toEqual(['on-demand', 'reserved']);
     const claim = result.newNodeClaims.find(({ cheapest }) => cheapest.capacityType === 'reserved');
@@ -47,7 +47,7 @@ describe('reserved capacity', () => {
     expect(claim?.requirements).toContainEqual({ key: reservationKey, operator: 'In', values: ['cr-1'] });
   });
 
-  test('without a count none is free', () => {
+  test('a reservation without a count has nothing free', () => {
     const uncounted = [instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'on-demand', 0.4), offering('zone-a', 'reserved', 0.0001)] })]; // prettier-ignore
     const result = plan(packingInput({ pods: podsOf(2, 'p', { cpu: '3' }) }, { types: uncounted }));
     expect(result.newNodeClaims.map(({ cheapest }) => cheapest.capacityType)).toEqual(['on-demand', 'on-demand']);
@@ -137,7 +137,7 @@ describe('reserved capacity', () => {
       [['cr-1'], ['cr-1', 'cr-2']],
     ],
   ])(
-    'a claim may be launched under other reservations with room to spare: %s (reserved-capacity/fallbacks)',
+    'a claim may list other reservations with free capacity: %s (reserved-capacity/fallbacks)',
     (_, types, pods, expected) => {
       const result = plan(packingInput({ pods }, { types, settings: { wellKnownLabels } }));
       const ids = result.newNodeClaims.map(
@@ -148,7 +148,7 @@ describe('reserved capacity', () => {
     },
   );
 
-  test('two NodePools that share a reservation do not take it twice; the lowest count seen holds (reserved-capacity/counters)', () => {
+  test('two NodePools do not use the same reservation twice; the lowest reported count holds (reserved-capacity/counters)', () => {
     const other = [
       instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'on-demand', 0.4), reserved('cr-1', 2)] }),
     ];
@@ -191,7 +191,7 @@ describe('price overlays', () => {
   });
 
   // Rules `node-overlays/heaviest-first`, `node-overlays/conflicts`.
-  test('the heavier overlay wins; of equal weight the later is refused whole', () => {
+  test('the heavier price overlay applies; of equal weight the later one is refused whole', () => {
     const light = overlay('light', { requirements: only('b'), price: '0.1' });
     const heavy = overlay('heavy', { requirements: only('b'), price: '5', weight: 10 });
     expect(run(light, heavy).type).toBe('a');
@@ -201,7 +201,7 @@ describe('price overlays', () => {
   });
 
   // Rule `node-overlays/price-for-the-unpriced`.
-  test('a type without a price can be had at the one of an overlay that names it alone', () => {
+  test('a type without a price is offered at the price of an overlay that names it', () => {
     const [a, b] = two;
     const offerings = b!.offerings.map((each) => ({ ...each, available: false, price: 0, unpriced: true }));
     const types = [a!, { ...b!, offerings }];
@@ -213,7 +213,7 @@ describe('price overlays', () => {
     expect(cheapest({ price: '0.5' })?.instanceType).toBe('a');
   });
 
-  test('capacity adds an extended resource', () => {
+  test("an overlay's capacity adds an extended resource", () => {
     const nodeOverlays = [overlay('o', { requirements: only('b'), capacity: { 'example.com/fuse': '2' } })];
     const pods = [pod('p', { requests: { 'example.com/fuse': '1' } })];
     const [claim] = plan(packingInput({ pods, nodeOverlays }, { types: two })).newNodeClaims;
@@ -262,7 +262,7 @@ describe('capacity buffers', () => {
   });
 
   // Rule `capacity-buffers/stand-in-pods`.
-  test('real pods get existing room first', () => {
+  test('pending pods get existing room before buffers', () => {
     const objects = { replicaSets: [replicaSet], capacityBuffers: [buffer({ scalableRef, replicas: 1 })] };
     const result = plan(
       packingInput({ ...objects, pods: [pod('real', { cpu: '500m' })], nodes: [node('n', { cpu: '1' })] }),
@@ -296,13 +296,13 @@ describe('spot ratio', () => {
     expect([cores(result, 'spot'), cores(result, 'on-demand')]).toEqual([spot, onDemand]);
   });
 
-  test('a floor of on-demand holds in any case', () => {
+  test('minimumOnDemandVCPU holds at any ratio', () => {
     const disruptionPolicies = [policy({ spotPercent: 100, minimumOnDemandVCPU: 6 })];
     const result = plan(packingInput({ pods: podsOf(20, 'p'), disruptionPolicies }, { types: twos }));
     expect(cores(result, 'on-demand')).toBe(6);
   });
 
-  test('running nodes count', () => {
+  test('running nodes count toward the ratio', () => {
     const nodes = [
       node('n', {
         cpu: '10',
@@ -315,7 +315,7 @@ describe('spot ratio', () => {
     expect(cores(result, 'spot')).toBe(10);
   });
 
-  test('zone by zone where the policy says so', () => {
+  test('the ratio holds per zone where the policy says so', () => {
     const spread = {
       labels: { app: 'x' },
       topologySpreadConstraints: [
@@ -336,7 +336,7 @@ describe('spot ratio', () => {
     }
   });
 
-  test('comes within one node of exact whatever the sizes', () => {
+  test('the ratio is met within one node whatever the sizes', () => {
     const choices = [64, 32, 16, 8, 8, 4, 2, 1].map((n) => ({
       pool: 'p',
       zone: undefined,

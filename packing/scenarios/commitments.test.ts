@@ -49,7 +49,7 @@ const pods = (count: number): Pod[] => podsOf(count, 'p', { cpu: '4' });
 
 // Rule `instance-types/commitments`.
 describe('a plan under a Savings Plan', () => {
-  test('buys what is covered, and is cheaper than the plan that ignores it would turn out', () => {
+  test('buys what is covered, and costs less than a plan that ignores it', () => {
     const ignoring = planned({ pods: pods(3) }, []);
     expect(bought(ignoring)).toEqual(['c5.xlarge -', 'c5.xlarge -', 'c5.xlarge -']);
     expect(ignoring.pricePerHour).toBeCloseTo(1.02);
@@ -61,7 +61,7 @@ describe('a plan under a Savings Plan', () => {
     expect(whole.lowerBoundPerHour).toBeLessThanOrEqual(whole.pricePerHour);
   });
 
-  test('until it is used up: the rest is bought where it is cheapest on demand, and the bound says so', () => {
+  test('buys at the cheapest on-demand price beyond the commitment, and the lower bound says so', () => {
     const result = planned({ pods: pods(4) }, [savingsPlan(0.6)]);
     expect(bought(result)).toEqual(['c5.xlarge -', 'c5.xlarge -', 'm5.xlarge m5-plan', 'm5.xlarge m5-plan']);
     expect(result.pricePerHour).toBeCloseTo(2 * 0.34 + 2 * 0.00384);
@@ -69,7 +69,7 @@ describe('a plan under a Savings Plan', () => {
     expect(result.lowerBoundPerHour).toBeLessThanOrEqual(result.pricePerHour);
   });
 
-  test('what others use of it is not there, nor what is over', () => {
+  test('uses nothing of what other instances use, nor an expired plan', () => {
     expect(bought(planned({ pods: pods(2) }, [savingsPlan(0.6, { usedElsewhere: 0.3 })]))).toEqual([
       'c5.xlarge -',
       'm5.xlarge m5-plan',
@@ -78,7 +78,7 @@ describe('a plan under a Savings Plan', () => {
     expect(bought(planned({ pods: pods(1) }, [savingsPlan(1, past)]))).toEqual(['c5.xlarge -']);
   });
 
-  test('a plan for everything is used least by the cheapest machine, and by families at their own discount', () => {
+  test('uses a plan for all families with its discount for each, the cheapest instance first', () => {
     const everything = { kind: 'ComputeSavingsPlan', name: 'all', perHour: 0.34, discount: 0 };
     expect(bought(planned({ pods: pods(1) }, [everything]))).toEqual(['c5.xlarge all']);
     // At a tenth of its price two of this family fit, where one of the other does.
@@ -86,20 +86,20 @@ describe('a plan under a Savings Plan', () => {
     expect(bought(planned({ pods: pods(2) }, [own]))).toEqual(['m5.xlarge all', 'm5.xlarge all']);
   });
 
-  test('volumes, addresses and what policies add are paid all the same', () => {
+  test("still counts volumes, addresses and the policy's nodeCost", () => {
     const dear = [onDemand('c5.xlarge', 4, 0.34, 0.05), onDemand('m5.xlarge', 4, 0.384, 0.05)];
     const result = planned({ pods: pods(1) }, [savingsPlan(1)], dear);
     expect(result.pricePerHour).toBeCloseTo(0.05 + 0.00384);
   });
 
-  test('a larger machine than is needed is not taken to save a volume', () => {
+  test('takes no larger instance than needed to save a volume', () => {
     const sizes = [onDemand('m5.xlarge', 4, 0.192, 0.007), onDemand('m5.24xlarge', 96, 4.608, 0.007)];
     expect(bought(planned({ pods: pods(3) }, [savingsPlan(10)], sizes))).toEqual(
       new Array(3).fill('m5.xlarge m5-plan'),
     );
   });
 
-  test('pods on spot stay there: nothing that a plan covers is cheaper than it costs', () => {
+  test('keeps pods on spot where that is cheaper than the covered price', () => {
     const both = instanceType('m5.xlarge', { cpu: 4, price: 0.384, zones: ['zone-a'] });
     const spotOnly = pod('p', { cpu: '4', nodeSelector: { [labels.capacityType]: 'spot' } });
     const [claim] = planned({ pods: [spotOnly] }, [savingsPlan(1)], [both]).newNodeClaims;
@@ -107,7 +107,7 @@ describe('a plan under a Savings Plan', () => {
     expect(claim!.cheapest).not.toHaveProperty('commitment');
   });
 
-  test('claims say that they are on demand, and list what the same plan covers alone', () => {
+  test('makes claims on-demand that list only types which the same plan covers', () => {
     const both = ['m5.xlarge', 'c5.xlarge'].map((name) => instanceType(name, { cpu: 4, price: 0.384 }));
     const [claim] = planned({ pods: pods(1) }, [savingsPlan(1)], both).newNodeClaims;
     expect(claim!.instanceTypes).toEqual(['m5.xlarge']);
@@ -129,11 +129,11 @@ describe('reserved instances', () => {
   });
   const large = onDemand('m5.2xlarge', 8, 0.768);
 
-  test('cover as many instances as there are', () => {
+  test('cover as many instances as they have', () => {
     expect(bought(planned({ pods: pods(3) }, [reserved()]))).toEqual(['c5.xlarge -', 'm5.xlarge ri', 'm5.xlarge ri']);
   });
 
-  test('cover other sizes by their normalized units, where the region is reserved', () => {
+  test('cover other sizes by normalized units, where they are regional', () => {
     const big = podsOf(1, 'big', { cpu: '8' });
     expect(bought(planned({ pods: big }, [reserved()], [...types, large]))).toEqual(['m5.2xlarge ri']);
     for (const strict of [{ sizeFlexible: false }, { zone: 'zone-a' }]) {
@@ -142,14 +142,14 @@ describe('reserved instances', () => {
     expect(bought(planned({ pods: pods(1) }, [reserved({ zone: 'zone-b' })]))).toEqual(['c5.xlarge -']);
   });
 
-  test('are left alone where a NodePool asks for more different types than they cover', () => {
+  test("are not used where a NodePool's minValues asks for more types than they cover", () => {
     const requirements = [{ key: labels.instanceType, operator: 'Exists' as const, minValues: 2 }];
     const result = planned({ pods: pods(2), nodePools: [pool('default', { requirements })] }, [reserved()]);
     expect(result.unschedulable).toEqual([]);
     expect(bought(result)).toEqual(['c5.xlarge -', 'c5.xlarge -']);
   });
 
-  test('count sizes as EC2 does', () => {
+  test("count sizes in EC2's normalized units", () => {
     const units = (size: string): number | undefined => normalizedUnits(`m5.${size}`);
     expect(['nano', 'large', 'xlarge', '24xlarge', 'metal-48xl', 'metal'].map(units)).toEqual([
       0.25,
@@ -161,7 +161,7 @@ describe('reserved instances', () => {
     ]);
   });
 
-  test('are applied before Savings Plans, those of a zone first', () => {
+  test('apply before Savings Plans, zonal ones first', () => {
     const objects = { pods: [], nodes: [running('a'), running('b'), running('c')] };
     const list = commitmentsOf(
       savingsPlan(1),
@@ -178,7 +178,7 @@ function running(name: string, type = 'm5.xlarge', more: Record<string, string> 
   return node(name, { labels: { [labels.instanceType]: type, [labels.capacityType]: 'on-demand', ...more } });
 }
 
-describe('nodes that run', () => {
+describe('running nodes under commitments', () => {
   test('use commitments up, the fullest first and the last one in part', () => {
     const nodes = ['a', 'b', 'c'].map((name) => running(name));
     const there = podsOf(3, 'there', { cpu: '1' }).map((each, i) => ({
@@ -203,7 +203,7 @@ describe('nodes that run', () => {
     expect(bought(planned({ pods: [...busy, ...pods(1)], nodes }, [savingsPlan(1.2)]))).toEqual(['m5.xlarge m5-plan']);
   });
 
-  test('on spot or on a reservation use none', () => {
+  test('on spot or in a capacity reservation use none', () => {
     const nodes = ['spot', 'reserved'].map((kind) => running(kind, 'm5.xlarge', { [labels.capacityType]: kind }));
     const { left } = coverageOf(
       packingInput({ pods: [], nodes }, { types, settings: { commitments: commitmentsOf(savingsPlan(1)) } }),
@@ -238,6 +238,6 @@ test.each([
     'f: commitments[1].name: found "m5-plan" a second time, each commitment must have a name of its own',
   ],
   ['x', 'f: the file: found "x", must be of type object'],
-])('what is wrong is said by field, what was found and what is allowed: %#', (document, problem) => {
+])('an invalid commitment is reported by field, with what was found and what is allowed: %#', (document, problem) => {
   expect(readCommitments(document, 'f')).toEqual({ commitments: [], problems: [problem] });
 });

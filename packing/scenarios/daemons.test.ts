@@ -25,7 +25,7 @@ const asks = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist',
   },
 });
 
-describe('DaemonSets that ask for nodes which are registered or initialized (scheduling/daemons-of-registered-nodes)', () => {
+describe('DaemonSets that require registered or initialized nodes (scheduling/daemons-of-registered-nodes)', () => {
   test.each<[string, Partial<PodSpec>, string]>([
     ['take from every new node', { nodeSelector: { [labels.initialized]: 'true' } }, 'm4'],
     ['by node affinity too', { affinity: asks(labels.registered, 'Exists') }, 'm4'],
@@ -48,7 +48,7 @@ describe('DaemonSets that ask for nodes which are registered or initialized (sch
   });
 });
 
-test('a mirror of a static pod takes nothing of what a DaemonSet is still to take on its node (scheduling/daemon-overhead)', () => {
+test("a mirror pod does not count as a DaemonSet's pod on its node (scheduling/daemon-overhead)", () => {
   const onNode = pod('proxy', { cpu: '1', namespace: 'kube-system', nodeName: 'n' });
   const mirror: Pod = {
     ...onNode,
@@ -72,27 +72,27 @@ describe('host ports of DaemonSets', () => {
     pod(name, { containers: [{ name: 'main', resources: { requests: { cpu: '1' } }, ports }] });
   const agent = (spec: Partial<PodSpec>) => daemonSet({ containers: [{ name: 'main', ports }], ...spec });
 
-  test('keep pods that want the same from the types they run on, those listed beside the cheapest included', () => {
+  test("exclude types whose DaemonSets have the pod's host port, among those listed beside the cheapest too", () => {
     const daemonSets = [agent({ affinity: asks('example.com/cpu', 'In', '1', '4') })];
     const [claim] = plan(packingInput({ pods: [serving('p')], daemonSets })).newNodeClaims;
     expect(claim!.instanceTypes).toEqual(['m2', 'm8', 'm16', 'm32', 'm64']);
   });
 
-  test('keep them from the zones they run in', () => {
+  test('exclude zones in which such DaemonSets run', () => {
     const daemonSets = [agent({ nodeSelector: { [labels.zone]: 'zone-a' } })];
     const [claim] = plan(packingInput({ pods: [serving('p')], daemonSets })).newNodeClaims;
     expect(claim!.cheapest.zone).toBe('zone-b');
     expect(claim!.requirements).toContainEqual({ key: labels.zone, operator: 'In', values: ['zone-b'] });
   });
 
-  test('of pods that share a node those count that any of them wants', () => {
+  test('count for all pods that share a node', () => {
     const types = [2, 4].map((cpu) => instanceType(`m${cpu}`, { cpu, labels: { size: `${cpu}` } }));
     const daemonSets = [agent({ nodeSelector: { size: '2' } })];
     const pods = [serving('p'), pod('q')];
     expect(launched(plan(packingInput({ pods, daemonSets }, { types })))).toEqual(['m4']);
   });
 
-  test('on the host’s network every port is one of the host', () => {
+  test('of hostNetwork DaemonSets are all their container ports', () => {
     const containers = [{ name: 'main', ports: [{ containerPort: 8080 }] }];
     const daemonSets = [daemonSet({ hostNetwork: true, containers })];
     const result = plan(packingInput({ pods: [serving('p')], daemonSets }));
@@ -103,7 +103,7 @@ describe('host ports of DaemonSets', () => {
   });
 });
 
-describe('DaemonSets of which pods run', () => {
+describe('DaemonSets that run already', () => {
   const created = (day: number): string => `2026-01-0${day}T00:00:00Z`;
   const running = (name: string, spec: Partial<PodSpec>, day = 1, apiVersion = 'apps/v1'): Pod => ({
     ...pod(name, { namespace: 'kube-system', nodeName: 'elsewhere', ...spec }),
@@ -173,7 +173,7 @@ describe('DaemonSets of which pods run', () => {
     expect(launched(plan(input))).toEqual([type]);
   });
 
-  test('take from nodes that their pod is still to come to', () => {
+  test('take from nodes where their pod is still missing', () => {
     const input = packingInput({
       pods: [pod('p'), running('a', requesting('2'))],
       nodes: [node('n', { cpu: '2' })],
@@ -183,7 +183,7 @@ describe('DaemonSets of which pods run', () => {
   });
 });
 
-describe('DaemonSet pods are partners of topology rules on the nodes that they will run on (topology/daemon-pods)', () => {
+describe('DaemonSet pods count for topology rules on the nodes where they will run (topology/daemon-pods)', () => {
   const partner = (spec: Partial<PodSpec> = {}): DaemonSet => {
     const made = daemonSet({ containers: [{ name: 'main', resources: { requests: { cpu: '100m' } } }], ...spec });
     return {
@@ -221,7 +221,7 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     expect(reason).toContain('affinity');
   });
 
-  test('a node that starts counts with those that are still to come, one that has started only with those that are there', () => {
+  test('a starting node counts with its missing DaemonSet pods, a started one only with those that run', () => {
     const pods = [pod('p', { affinity: near(labels.hostname) })];
     const young = node('n', { initialized: false });
     expect(made(pods, partner(), { nodes: [young] }).existingNodes).toEqual([{ node: 'n', pods: ['default/p'] }]);
@@ -234,7 +234,7 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     ]);
   });
 
-  test.each([labels.hostname, labels.zone])('anti-affinity by %s keeps off their nodes, in both directions', (key) => {
+  test.each([labels.hostname, labels.zone])('anti-affinity by %s excludes their nodes, in both directions', (key) => {
     const shy = pod('p', { affinity: apart(key) });
     expect(poolsOf(made([shy], partner({ nodeSelector: inPool('a') })))).toEqual(['b']);
     expect(made([shy], partner()).newNodeClaims).toEqual([]);
@@ -253,7 +253,7 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     expect(made([shy], partner(), { nodes: [node('n', { initialized: false })] }).existingNodes).toEqual([]);
   });
 
-  test('a preference gives way', () => {
+  test('a preference that they break is dropped', () => {
     const preferred = {
       podAntiAffinity: {
         preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term(labels.hostname) }],
@@ -263,14 +263,14 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     expect(made([pod('p', { affinity: preferred })], partner()).newNodeClaims).toHaveLength(1);
   });
 
-  test('types that a claim lists have the same partners', () => {
+  test('all types that a claim lists have the same DaemonSet pods for these rules', () => {
     const large = partner({ nodeSelector: { [labels.instanceType]: 'm4' } });
     const [claim] = made([pod('p', { affinity: apart(labels.hostname) })], large).newNodeClaims;
     expect(claim?.instanceTypes).toContain('m2');
     expect(claim?.instanceTypes).not.toContain('m4');
   });
 
-  test('spread by host counts them: where every node has them they change nothing, else they take their share', () => {
+  test('a spread by host counts them: on every node they change nothing, else they take their share', () => {
     const constraint = {
       maxSkew: 1,
       topologyKey: labels.hostname,

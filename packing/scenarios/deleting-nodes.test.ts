@@ -36,18 +36,18 @@ describe('pods of nodes that are being deleted (provisioning/pods-of-deleting-no
     ['maxUnavailable 0%', [budget('a', { maxUnavailable: '0%' })]],
     ['minAvailable 100%', [budget('a', { minAvailable: '100%' })]],
     ['two budgets', [budget('a', { maxUnavailable: 1 }), budget('b', { maxUnavailable: 1 })]],
-  ] as const)('wait where they are behind budgets that never allow an eviction: %s', (_, budgets) => {
+  ] as const)('wait where a PodDisruptionBudget never allows their eviction: %s', (_, budgets) => {
     expect(planned([running('web')], budgets)).toEqual([]);
     expect(planned([running('web')], budgets, new Set(['old']))).toEqual(['default/web']);
   });
 
-  test('do not wait behind a budget that allows some, or one of another namespace', () => {
+  test('do not wait where a PodDisruptionBudget allows some evictions, or is of another namespace', () => {
     const other = budget('a', { maxUnavailable: 0 });
     const budgets = [budget('b', { maxUnavailable: 1 }), { ...other, metadata: { name: 'a', namespace: 'other' } }];
     expect(planned([running('web')], budgets)).toEqual(['default/web']);
   });
 
-  test('wait while they must not be disrupted', () => {
+  test('wait while they are do-not-disrupt', () => {
     expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: 'true' } })])).toEqual([]);
     expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: '1h' } })])).toEqual([]);
     expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: 'nonsense' } })])).toEqual([
@@ -58,7 +58,7 @@ describe('pods of nodes that are being deleted (provisioning/pods-of-deleting-no
     expect(planned([started])).toEqual(['default/web']);
   });
 
-  test('come again where a StatefulSet brings them back, and otherwise end', () => {
+  test('are planned for where a StatefulSet creates them again, and otherwise not', () => {
     const deletionTimestamp = '2026-01-01T00:00:00Z';
     const owner = (kind: string) => [{ apiVersion: 'apps/v1', kind, name: 'db', uid: 'db', controller: true }];
     expect(planned([running('db-0', { deletionTimestamp, ownerReferences: owner('StatefulSet') })])).toEqual([
@@ -108,7 +108,7 @@ describe('a pod that was resized in place', () => {
     expect(typeFor(web, cpu)).toBe(plan(packingInput({ pods: [fresh] })).newNodeClaims[0]?.cheapest.instanceType);
   });
 
-  test('counts as it is where it stays', () => {
+  test('keeps its actual requests where it stays', () => {
     const stays = {
       ...node('old'),
       status: { ...node('old').status, allocatable: { cpu: '4', memory: '8Gi', pods: '10' } },
@@ -124,8 +124,8 @@ describe('a pod that was resized in place', () => {
   });
 });
 
-describe('nodes that take no pods', () => {
-  test('a cordoned node is left alone before its taint comes', () => {
+describe('existing nodes that take no pods', () => {
+  test('a cordoned node gets none, even before its taint is there', () => {
     const free = node('free');
     const cordoned = { ...free, spec: { ...free.spec, unschedulable: true } };
     expect(plan(packingInput({ pods: [pod('web')], nodes: [cordoned] })).existingNodes).toEqual([]);
@@ -134,7 +134,7 @@ describe('nodes that take no pods', () => {
 });
 
 describe('host ports of sidecars', () => {
-  test('count as those of containers do', () => {
+  test('count as those of other containers', () => {
     const port = [{ containerPort: 80, hostPort: 8080 }];
     const sidecar = { name: 'proxy', image: 'proxy', restartPolicy: 'Always', ports: port };
     const pods = [
@@ -146,7 +146,7 @@ describe('host ports of sidecars', () => {
     expect(plan(packingInput({ pods: [once, pods[1]!] })).newNodeClaims).toHaveLength(1);
   });
 
-  test('tell pods apart that are alike otherwise', () => {
+  test('distinguish otherwise equal pods', () => {
     const proxied = (name: string, hostPort: number) =>
       pod(name, { initContainers: [{ name: 'proxy', restartPolicy: 'Always', ports: [{ hostPort }] }] });
     const pods = [proxied('one', 8080), proxied('two', 9090), proxied('three', 9090)];
@@ -175,7 +175,7 @@ describe('pods that are held back on a deleting node count where they run (topol
     expect(placed(near)).toEqual(['default/near in zone-a']);
   });
 
-  test('for affinity, behind a budget that never allows an eviction', () => {
+  test('for affinity, behind a PodDisruptionBudget that never allows an eviction', () => {
     expect(placed(near, running('web'), [budget('a', { maxUnavailable: 0 })])).toEqual(['default/near in zone-a']);
     const status = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
     const whole = { ...budget('a', { minAvailable: 1 }), status };
@@ -201,7 +201,7 @@ describe('pods that are held back on a deleting node count where they run (topol
     expect(placed(spread)).toEqual(['default/spread in zone-b']);
   });
 
-  test('a pod that moves counts where it goes', () => {
+  test('but a pod that moves counts where it goes', () => {
     const { newNodeClaims } = plan(
       packingInput({
         pods: [running('web'), apart({ nodeSelector: { [zone]: 'zone-a' } })],
@@ -211,7 +211,7 @@ describe('pods that are held back on a deleting node count where they run (topol
     expect(newNodeClaims.flatMap(({ pods }) => pods).sort()).toEqual(['default/apart', 'default/web']);
   });
 
-  test('an unready pod under AlwaysAllow, and a terminating pod of a StatefulSet, are not held back', () => {
+  test('but an unready pod under AlwaysAllow and a terminating pod of a StatefulSet are not held back', () => {
     const free = budget('a', { maxUnavailable: 0, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
     expect(planned([running('web')], [free])).toEqual(['default/web']);
     const ready: Pod = { ...running('web'), status: { conditions: [{ type: 'Ready', status: 'True' }] } };

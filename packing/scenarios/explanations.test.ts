@@ -72,7 +72,7 @@ const soldOut = (name: string, options: { until?: string; reason?: string; zones
     ),
   });
 
-describe('each group of types is told with what stops it first', () => {
+describe('explanations: each group of instance types has its first blocker', () => {
   const inPool = (key: string, ...values: string[]): PoolOptions => ({
     requirements: [{ key, operator: 'In', values }],
   });
@@ -238,7 +238,7 @@ describe('each group of types is told with what stops it first', () => {
     expect(told(groupsFor(options, world))).toEqual(expected);
   });
 
-  test('as data: reason, subject, names, when it is tried again, and which label was meant', () => {
+  test('is data: reason, subject, names, when it is retried, and which label was meant', () => {
     expect(groupsFor({ cpu: '96' })).toStrictEqual([
       {
         group: 'c5 and m5 (4 types)',
@@ -255,7 +255,7 @@ describe('each group of types is told with what stops it first', () => {
     expect(meant).toMatchObject([{ subject: 'topology.kubernetes.io/zon', didYouMean: zone }]);
   });
 
-  test('the blocker of the NodePool says when and what was meant too', () => {
+  test("is part of the NodePool's blocker, with when it is retried and which label was meant", () => {
     const blockerOf = (options: PodOptions, catalogue: readonly InstanceType[]) =>
       plan(packingInput({ pods: [pod('p', options)] }, { types: catalogue })).unschedulable[0]!.blockers[0];
     expect(blockerOf({}, [soldOut('m5.x4', { zones: ['zone-a'], until: '14:05' })])).toStrictEqual({
@@ -276,25 +276,25 @@ describe('each group of types is told with what stops it first', () => {
     [['b1.x', 'a1.y'], 'a1 and b1 (2 types)'],
     [['a1.x', 'b1.y', 'c1.z'], 'a1, b1 and c1 (3 types)'],
     [['a1.x', 'b1.y', 'c1.z', 'd1.z'], 'a1, b1 and 2 other families (4 types)'],
-  ])('%j are %s', (names, expected) => {
+  ])('explanations: %j are %s', (names, expected) => {
     const catalogue = names.map((name) => instanceType(name, { cpu: 1 }));
     expect(groupsFor({ cpu: '96' }, { types: catalogue }).map(({ group }) => group)).toEqual([expected]);
   });
 
-  test('twenty names at most, all of them counted', () => {
+  test('explanations list twenty names at most, and count all', () => {
     const catalogue = Array.from({ length: 25 }, (_, n) => instanceType(`a1.x${n}`, { cpu: 1 }));
     const [group] = groupsFor({ cpu: '96' }, { types: catalogue });
     expect([group!.types, group!.instanceTypes.length]).toEqual([25, 20]);
   });
 });
 
-describe('explanations', () => {
+describe('explanations of unplaced pods', () => {
   const two = [pool('a', { requirements: [{ key: family, operator: 'In', values: ['m'] }] }), pool('b')];
   const pods = [...podsOf(3, 'huge', { cpu: '96' }), ...podsOf(2, 'gpu', { requests: { 'nvidia.com/gpu': '1' } })];
   const explained = (more: Partial<Parameters<typeof packingInput>[0]> = {}): Plan =>
     plan(explaining(packingInput({ pods, nodePools: two, ...more }, { types })));
 
-  test('are one for pods that are alike, and go through every NodePool that may launch nodes', () => {
+  test('are shared by equal pods, and go through every NodePool that may launch nodes', () => {
     const { unschedulable, explanations } = explained();
     expect(unschedulable.map(({ explanation }) => explanation)).toEqual([0, 0, 1, 1, 1]);
     expect(explanations).toHaveLength(2);
@@ -316,7 +316,7 @@ describe('explanations', () => {
   });
 
   // Rule `provisioning/rejected-pods`.
-  test('are none of a pod that is refused up front, nor where nobody asks', () => {
+  test('are absent for a pod that is refused as invalid, and where they are not requested', () => {
     const refused = explained({ pods: [pod('bad', { cpu: 'one' })] });
     expect(refused.unschedulable[0]).not.toHaveProperty('explanation');
     expect(refused.explanations).toEqual([]);
@@ -325,7 +325,7 @@ describe('explanations', () => {
     for (const each of plain.unschedulable) expect(each).not.toHaveProperty('explanation');
   });
 
-  test('say nothing of NodePools that may launch none: their blocker does', () => {
+  test('leave out NodePools that may launch nothing, which have a blocker', () => {
     const deleting = { ...pool('gone'), metadata: { name: 'gone', deletionTimestamp: '2026-01-01T00:00:00Z' } };
     const { explanations, unschedulable } = explained({ nodePools: [deleting] });
     expect(explanations![0]).toEqual({ nodePools: [] });

@@ -17,13 +17,13 @@ test.each([
   ['nearly what they save', 0.85, 8, 2],
   ['no more than that', 0.86, 8, 8],
   ['a little more, of a plan too large to be searched as a whole', 0.82, 800, 200],
-])('fewer nodes are taken for %s', (_, price, pods, nodes) => {
+])('fewer nodes are preferred for %s', (_, price, pods, nodes) => {
   const result = plan(packingInput({ pods: podsOf(pods, 'p', { cpu: '2' }) }, { types: typesAt(price) }));
   expect(result.newNodeClaims).toHaveLength(nodes);
   expect(result.pricePerHour).toBeCloseTo(nodes === pods ? pods * 0.2 : nodes * price, 9);
 });
 
-test('the cheapest plan is made where it is asked for', () => {
+test('the cheapest plan is made where node cost is set to zero', () => {
   const input = packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types: typesAt(0.82) });
   const cheapest = plan({ ...input, settings: { ...input.settings, isCheapest: true } });
   expect(cheapest.newNodeClaims).toHaveLength(8);
@@ -38,7 +38,7 @@ test('no plan costs more than a tenth more to have fewer nodes', () => {
   expect(pricePerHour).toBeCloseTo(80, 9);
 });
 
-test('a plan with fewer nodes is compared with plans that have at most as many', () => {
+test('a plan with fewer nodes is compared with plans of at most as many nodes', () => {
   // Eight small nodes cost $1.60, and two large ones $1.70: no other two nodes hold the pods.
   const input = packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types: typesAt(0.85) });
   const proven = withProvenBounds(input, plan(input));
@@ -48,7 +48,7 @@ test('a plan with fewer nodes is compared with plans that have at most as many',
   expect(proven.boundLeavesOut).toBeUndefined();
 });
 
-test('nodes that exist are not counted among them', () => {
+test('existing nodes do not count among the fewer nodes', () => {
   const nodes = [node('there', { cpu: '8' })];
   const input = packingInput({ pods: podsOf(12, 'p', { cpu: '2' }), nodes }, { types: typesAt(0.85) });
   const proven = withProvenBounds(input, plan(input));

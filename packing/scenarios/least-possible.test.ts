@@ -26,13 +26,13 @@ test.each<[string, Partial<PodSpec>, Partial<Parameters<typeof packingInput>[0]>
   ['anti-affinity', near('podAntiAffinity', labels.zone), {}, [`anti-affinity within ${labels.zone} (3 pods)`, whole]],
   ['nothing but whole nodes', {}, {}, [whole]],
   ['limits', {}, { nodePools: [pool('small', { limits: { cpu: '12' } })] }, ['limits of NodePool small', whole]],
-])('a plan far above its bound says what that leaves out: %s', (_, spec, objects, expected) => {
+])('a plan far above its lower bound says what the bound ignores: %s', (_, spec, objects, expected) => {
   const { boundLeavesOut, pricePerHour, lowerBoundPerHour } = planned(spec, objects);
   expect(pricePerHour).toBeGreaterThan(lowerBoundPerHour * 1.03);
   expect(boundLeavesOut).toEqual(expected);
 });
 
-describe('preferences', () => {
+describe('the lower bound and preferences', () => {
   /** Dollars per hour of the type. */
   const spot = 0.16;
   const preferred = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): Partial<PodSpec> => ({
@@ -57,7 +57,7 @@ describe('preferences', () => {
   };
   const five = (spec: Partial<PodSpec>): Pod[] => podsOf(5, 'p', { cpu: '1', labels: { app: 'p' }, ...spec });
 
-  test('that are kept have a bound of their own, the same as if they were rules', () => {
+  test('is, for preferences that are kept, the same as if they were required', () => {
     const kept = proven(five(preferred('podAntiAffinity', labels.hostname)));
     const ruled = proven(five(near('podAntiAffinity', labels.hostname)));
     expect(kept.pricePerHour).toBeCloseTo(5 * spot, 9);
@@ -69,7 +69,7 @@ describe('preferences', () => {
     expect(kept.boundLeavesOut).toBeUndefined();
   });
 
-  test('that are relaxed do not count in it', () => {
+  test('does not count preferences that are relaxed', () => {
     const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => `default/${metadata.name ?? ''}`);
     const pods = five(inZone('nowhere'));
     const { relaxed, comparableLowerBoundPerHour } = proven(pods);
@@ -77,7 +77,7 @@ describe('preferences', () => {
     expect(comparableLowerBoundPerHour).toBeUndefined();
   });
 
-  test('of a pod count as far as it keeps them', () => {
+  test("counts a pod's preferences as far as the plan keeps them", () => {
     const both: Partial<PodSpec> = {
       affinity: {
         ...preferred('podAntiAffinity', labels.hostname).affinity,
@@ -97,14 +97,14 @@ describe('preferences', () => {
     expect(comparableLowerBoundPerHour).toBeCloseTo(pricePerHour, 6);
   });
 
-  test('are none, if only a PreferNoSchedule taint is accepted', () => {
+  test('counts no preference where only a PreferNoSchedule taint is accepted', () => {
     const taints = [{ key: 'spare', effect: 'PreferNoSchedule' as const }];
     const input = packingInput({ pods: five({}), nodePools: [pool('spare', { taints })] }, { types });
     const { relaxed } = withProvenBounds(input, plan(input));
     expect(relaxed?.map((each) => [each.level, each.preferences, each.relaxed])).toEqual(Array(5).fill([1, 0, 0]));
   });
 
-  test('of pods without a node count in no bound', () => {
+  test('counts no preferences of unplaced pods', () => {
     const pods = podsOf(2, 'large', { cpu: '64', ...inZone('a') });
     expect(proven(pods)).not.toHaveProperty('comparableLowerBoundPerHour');
   });

@@ -12,7 +12,7 @@ const spread: PodSpec['topologySpreadConstraints'] = [
 const spreading = (name: string, spec: Partial<PodSpec> = {}) =>
   pod(name, { labels: { app: 'a' }, topologySpreadConstraints: spread, ...spec });
 
-test('of thousands of values of a topology key so many are domains; pods spread over those', () => {
+test('of thousands of values of a topology key only a limited number are domains, and pods spread over those', () => {
   const input = packingInput({ pods: Array.from({ length: 5 }, (_, n) => spreading(`p-${n}`)), nodePools });
   const { profiles } = compile(input).universe;
   const { newNodeClaims, unschedulable } = plan(input);
@@ -22,7 +22,7 @@ test('of thousands of values of a topology key so many are domains; pods spread 
   expect(newNodeClaims).toHaveLength(5);
 });
 
-test('values that pods name or that nodes have are among them', () => {
+test('values that pods name or nodes have are among these domains', () => {
   const pods = [spreading('named', { nodeSelector: { rack: 'r2999' } }), spreading('any')];
   const nodes = [node('n', { labels: { rack: 'r2998' }, cpu: '1m' })];
   const input = packingInput({ pods, nodes, nodePools });
@@ -33,7 +33,7 @@ test('values that pods name or that nodes have are among them', () => {
   expect(plan(input).unschedulable).toEqual([]);
 });
 
-test('values that are no domains cost one whatever their number', () => {
+test('values that are no domains cost no more whatever their number', () => {
   const input = packingInput({ pods: [pod('a'), pod('b', { nodeSelector: { rack: 'r17' } })], nodePools });
   const { profiles } = compile(input).universe;
   const two = [pool('default', { requirements: [{ key: 'rack', operator: 'In', values: ['r1', 'r17'] }] })];

@@ -26,7 +26,7 @@ test.each([
   [4, 4, 3],
   [20, 12, 5],
 ])(
-  'pods of %d namespaces with %d ordinary Deployments of %d are planned together',
+  'pods of %d namespaces with %d ordinary Deployments of %d are planned in one pass',
   (namespaces, deployments, replicas) => {
     const pods = Array.from({ length: namespaces }, (_, n) =>
       Array.from({ length: deployments }, (__, d) => deployment(`team-${n}`, `app-${n}-${d}`, replicas)),
@@ -37,7 +37,7 @@ test.each([
   },
 );
 
-test('a namespace with very many different pods has passes in turn with others, which wait for none of them', () => {
+test('a namespace with very many different pods takes turns with others, which never wait', () => {
   const many = Array.from({ length: 300 }, (_, n) => deployment('tenant', `tenant-${n}`, 1)).flat();
   const others = deployment('team', 'app', 3);
   const result = plan(packingInput({ pods: [...many, ...others] }));

@@ -24,7 +24,7 @@ const planned = (...policies: DisruptionPolicy[]) => {
 };
 
 // Rule `node-pools/node-cost`.
-test('what each node costs its user besides decides between many small nodes and one large one', () => {
+test("a policy's nodeCost decides between many small nodes and one large one", () => {
   const ignored = planned();
   expect(ignored.bought).toEqual(['small', 'small', 'small', 'small']);
   expect(ignored.price).toBeCloseTo(0.8);
@@ -37,7 +37,7 @@ test('what each node costs its user besides decides between many small nodes and
   expect(whole.bound).toBeGreaterThan(ignored.bound);
 });
 
-test('the heaviest policy that selects a pool says what its nodes cost', () => {
+test('the heaviest policy that selects a NodePool sets its nodeCost', () => {
   expect(planned(policy('0.05', { weight: 1 }), policy('0', { weight: 2 }, 'heavier')).bought).toHaveLength(4);
   expect(planned(policy('0.05', { nodePoolSelector: { matchLabels: { other: 'pool' } } })).bought).toHaveLength(4);
   const nodePools = [pool('with-agents', { labels: { team: 'a' } }), pool('bare', { labels: { team: 'b' } })];

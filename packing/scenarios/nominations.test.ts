@@ -6,8 +6,8 @@ import type { Plan } from '../types.js';
 const nominated = ({ newNodeClaims }: Plan): string[] => newNodeClaims.flatMap((claim) => claim.nominated ?? []).sort();
 
 // Rule `provisioning/nominated-pods`.
-describe('pods are nominated', () => {
-  test('for none of a plan whose nodes hold all of them alike, however many pods there are', () => {
+describe('pods that are nominated to their planned nodes', () => {
+  test('are none where all nodes hold all pods alike, however many pods there are', () => {
     const types = [instanceType('only', { cpu: 16, memory: 64 })];
     const pods = ['500m', '1', '2'].flatMap((cpu, i) => podsOf(1000, `p${i}`, { cpu }));
     const result = plan(packingInput({ pods }, { types }));
@@ -16,13 +16,13 @@ describe('pods are nominated', () => {
     expect(nominated(result)).toEqual([]);
   });
 
-  test('for none where a few of them fit on a node for the rest', () => {
+  test('are none where a few of the pods fit on a node meant for the rest', () => {
     const types = [instanceType('large', { cpu: 16, price: 1 }), instanceType('small', { cpu: 1, price: 0.1 })];
     const pods = [...podsOf(700, 'a', { cpu: '4' }), ...podsOf(3, 'b', { cpu: '500m' })];
     expect(nominated(plan(packingInput({ pods }, { types })))).toEqual([]);
   });
 
-  test('where pods that fit on other nodes too could take the only place', () => {
+  test('are those whose only node other pods could take', () => {
     const types = [instanceType('small', { cpu: 2, price: 0.1 }), instanceType('large', { cpu: 16, price: 2 })];
     const pods = [...podsOf(60, 'small', { cpu: '1500m' }), ...podsOf(1, 'large', { cpu: '10' })];
     const result = plan(packingInput({ pods }, { types }));
@@ -30,7 +30,7 @@ describe('pods are nominated', () => {
     expect(nominated(result)).toEqual(['default/large-0']);
   });
 
-  test('for those that need a label, not for those that would go anywhere', () => {
+  test('are those that need a label, not those that fit anywhere', () => {
     const types = [instanceType('only', { cpu: 4 })];
     const inZone = { nodeSelector: { 'topology.kubernetes.io/zone': 'zone-b' } };
     const pods = [...podsOf(80, 'any', { cpu: '2' }), ...podsOf(4, 'bound', { cpu: '2', ...inZone })];
@@ -38,7 +38,7 @@ describe('pods are nominated', () => {
     expect(names.every((name) => name.startsWith('default/bound-'))).toBe(true);
   });
 
-  test('to the few nodes of a small plan, the larger ones of several sizes', () => {
+  test('are the larger ones of several sizes in a small plan', () => {
     const types = [instanceType('only', { cpu: 4 })];
     const pods = [...podsOf(2, 'large', { cpu: '2500m' }), ...podsOf(2, 'small', { cpu: '1' })];
     expect(nominated(plan(packingInput({ pods }, { types })))).toEqual(['default/large-0', 'default/large-1']);

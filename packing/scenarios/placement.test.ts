@@ -36,7 +36,7 @@ function daemonSet(
   } satisfies DaemonSet;
 }
 
-describe('requirements', () => {
+describe('labels and requirements of pods', () => {
   const team = { key: 'example.com/team', operator: 'In' as const, values: ['red', 'blue'] };
   const asking = (key: string, operator: NodeSelectorOperator, ...values: string[]) => ({
     affinity: {
@@ -85,7 +85,7 @@ describe('requirements', () => {
     [labels.excludeFromLoadBalancers, 'NotIn', ['true'], true],
     ['undefined.example.com/x', 'NotIn', ['a'], true],
     ['undefined.example.com/x', 'Lt', ['5'], false],
-  ])('%s %s %j: a node is launched: %s; it is as kube-scheduler will see it', (key, operator, values, isLaunched) => {
+  ])('%s %s %j: a node is launched: %s; kube-scheduler then agrees', (key, operator, values, isLaunched) => {
     const result = plan(packingInput({ pods: [pod('p', asking(key, operator, ...values)), pod('ordinary')] }));
     const planned = result.newNodeClaims.flatMap(({ pods }) => pods);
     expect(planned).toEqual(['default/ordinary', ...(isLaunched ? ['default/p'] : [])]);
@@ -101,7 +101,7 @@ describe('requirements', () => {
     [asking(labels.hostname, 'DoesNotExist'), undefined],
     [asking('karpenter.sh/provisioner-name', 'In', 'old'), 'n1'],
     [asking(labels.initialized, 'In', 'true'), 'n1'],
-  ])('%j: nodes that are there are judged by their own labels (requirements/restricted-keys)', (asked, expected) => {
+  ])('%j: existing nodes are judged by their own labels (requirements/restricted-keys)', (asked, expected) => {
     const n1 = node('n1', { initialized: false, labels: { 'karpenter.sh/provisioner-name': 'old' } });
     const nodes = [n1, node('n2', { initialized: false })];
     const { existingNodes, newNodeClaims } = plan(packingInput({ pods: [pod('p', asked)], nodes }));
@@ -117,13 +117,13 @@ describe('requirements', () => {
       'In',
       'label karpenter.sh/foo is reserved, and no NodePool may define it; the pod asks for karpenter.sh/foo In [x]',
     ],
-  ])('a label %s is told as such', (_, key, operator, message) => {
+  ])('a label %s is reported as such', (_, key, operator, message) => {
     const [left] = plan(packingInput({ pods: [pod('p', asking(key, operator, 'x'))] })).unschedulable;
     expect(left?.blockers[0]?.message).toBe(message);
   });
 
   // Rule `labels/protected-domains`.
-  test('labels of Kubernetes that a NodePool leaves open are no choice of pods', () => {
+  test('labels of Kubernetes that a NodePool leaves open cannot be chosen by pods', () => {
     const key = 'node-restriction.kubernetes.io/tenant';
     const open = pool('default', { requirements: [{ key, operator: 'Exists' }] });
     const listed = pool('default', { requirements: [{ key, operator: 'In', values: ['a', 'b'] }] });
@@ -158,7 +158,7 @@ describe('requirements', () => {
     ]);
   });
 
-  test('a typo of a known label gets a hint (requirements/typo-hint)', () => {
+  test('a misspelt well-known label gets a hint (requirements/typo-hint)', () => {
     const result = plan(
       packingInput({ pods: [pod('a', { nodeSelector: { 'topology.kubernetes.io/zon': 'zone-a' } })] }),
     );
@@ -179,7 +179,7 @@ describe('requirements', () => {
     expect(claim!.cheapest.zone).toBe('zone-c');
   });
 
-  test('a pod that wants a node of no NodePool is ignored, unless it has an alternative (provisioning/pods-of-no-node-pool)', () => {
+  test('a pod that requires a node of no NodePool is ignored, unless another term does not (provisioning/pods-of-no-node-pool)', () => {
     const elsewhere = { matchExpressions: [{ key: labels.nodePool, operator: 'DoesNotExist' as const }] };
     const alone = plan(packingInput({ pods: [pod('p', withTerms(elsewhere))] }));
     expect([alone.newNodeClaims, alone.unschedulable, alone.ignored]).toEqual([[], [], ['default/p']]);
@@ -187,7 +187,7 @@ describe('requirements', () => {
     expect(claim!.cheapest.zone).toBe('zone-c');
   });
 
-  test('Exists and NotIn on one key stay in force together', () => {
+  test('Exists and NotIn on one key both apply', () => {
     const terms = [
       {
         matchExpressions: [
@@ -207,20 +207,20 @@ describe('requirements', () => {
   });
 });
 
-describe('existing nodes', () => {
-  test('the initialised node is used before the uninitialised one (scheduling/existing-nodes-first)', () => {
+describe('pods on existing nodes', () => {
+  test('the initialized node is used before an uninitialized one (scheduling/existing-nodes-first)', () => {
     const nodes = [node('a', { initialized: false }), node('b')];
     expect(plan(packingInput({ pods: [pod('p')], nodes })).existingNodes).toEqual([{ node: 'b', pods: ['default/p'] }]);
   });
 
-  test('the largest pods come first (scheduling/largest-first)', () => {
+  test('the largest pods are placed first (scheduling/largest-first)', () => {
     const pods = [pod('small', { cpu: '1' }), pod('medium', { cpu: '2' }), pod('large', { cpu: '3' })];
     const result = plan(packingInput({ pods, nodes: [node('n', { cpu: '4' })] }));
     expect(result.existingNodes).toEqual([{ node: 'n', pods: ['default/large', 'default/small'] }]);
   });
 
   // Rule `scheduling/free-room`.
-  test('running pods, daemons that are still to come and taints count', () => {
+  test('running pods, missing DaemonSet pods and taints count', () => {
     const running = pod('r', { cpu: '1', nodeName: 'n' });
     const objects: Partial<ClusterObjects> = {
       pods: [running, ...podsOf(3, 'p')],
@@ -230,7 +230,7 @@ describe('existing nodes', () => {
     expect(plan(packingInput(objects)).existingNodes).toEqual([{ node: 'n', pods: ['default/p-0', 'default/p-1'] }]);
   });
 
-  test('startup taints of an uninitialised node do not matter, those of an initialised one do (scheduling/starting-nodes)', () => {
+  test('startup taints of an uninitialized node are ignored, those of an initialized one are not (scheduling/starting-nodes)', () => {
     const taint = { key: 'startup', effect: 'NoSchedule' as const };
     const claim = {
       apiVersion: 'karpenter.sh/v1',
@@ -253,7 +253,7 @@ describe('existing nodes', () => {
     expect(run(true).newNodeClaims).toHaveLength(1);
   });
 
-  test('an in-flight claim without a node takes pods by what it promises', () => {
+  test('a claim without a node takes pods by its allocatable', () => {
     const claim = {
       apiVersion: 'karpenter.sh/v1',
       kind: 'NodeClaim',
@@ -266,7 +266,7 @@ describe('existing nodes', () => {
     expect(typesOf(result)).toEqual(['m1']);
   });
 
-  test('pods of nodes that are assumed gone need a place', () => {
+  test('pods of nodes that are assumed to be removed need another node', () => {
     const pods = [pod('p', { nodeName: 'n' }), { ...pod('d', { nodeName: 'n' }) }];
     pods[1]!.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
     const result = plan(packingInput({ pods, nodes: [node('n')] }, { withoutNodes: new Set(['n']) }));
@@ -275,7 +275,7 @@ describe('existing nodes', () => {
 });
 
 describe('NodePools', () => {
-  test('the heavier pool is used, and the lighter one for what it cannot hold (scheduling/heaviest-pool-first)', () => {
+  test('the heavier pool is used first, the lighter one for what it cannot hold (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
     const claimsWhere = (price: number) => {
       const catalogues = new Map([
@@ -294,7 +294,7 @@ describe('NodePools', () => {
     expect(claimsWhere(9)).toEqual([['light', ['default/large', 'default/small']]]);
   });
 
-  test('one whose claims get no nodes rests, and others have its pods meanwhile (node-pools/failing-pools-rest)', () => {
+  test('a NodePool whose claims get no nodes backs off, and other pools take its pods (node-pools/failing-pools-rest)', () => {
     const failing = pool('failing', { weight: 20, labels: { 'example.com/own': 'yes' } });
     const outcomes = [{ claimUid: 'c', registered: false, at: 0, message: 'Unauthorized' }];
     failing.metadata.annotations = { [annotations.registrations]: JSON.stringify({ of: '0/1', outcomes }) };
@@ -310,7 +310,7 @@ describe('NodePools', () => {
     expect(claims(60_000)).toEqual([['failing', ['default/any', 'default/picky']]]);
   });
 
-  test('in a plan of any size pods ride on nodes that others need in a lighter pool, each with one of these (scheduling/heaviest-pool-first)', () => {
+  test('pods ride on nodes that others need in a lighter pool, in a plan of any size (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
     const catalogues = new Map([
       ['light', [instanceType('l16', { cpu: 16, price: 1 }), instanceType('l64', { cpu: 64, price: 3 })]],
@@ -325,7 +325,7 @@ describe('NodePools', () => {
     expect(result.unschedulable).toEqual([]);
   });
 
-  test('a pool that is not ready, or is being deleted, is skipped and says so (node-pools/considered)', () => {
+  test('a NodePool that is not Ready or is being deleted is skipped and says so (node-pools/considered)', () => {
     const unready = pool('unready', { weight: 90 });
     unready.status = {
       conditions: [{ type: 'Ready', status: 'False', message: 'no subnet' }],
@@ -350,7 +350,7 @@ describe('NodePools', () => {
     ]);
   });
 
-  test('limits exclude types that do not fit them; with no node left none is launched (limits/remaining, limits/nodes)', () => {
+  test('types above the remaining limits are excluded; with limits.nodes used up none is launched (limits/remaining, limits/nodes)', () => {
     const run = (limits: Record<string, string>): Plan =>
       plan(packingInput({ pods: podsOf(8, 'p'), nodePools: [pool('default', { limits })] }));
     const small = run({ cpu: '4' });
@@ -361,7 +361,7 @@ describe('NodePools', () => {
     expect(run({ nodes: '1' }).newNodeClaims).toHaveLength(1);
   });
 
-  test('a full pool leaves the rest to the next one', () => {
+  test('a NodePool at its limit leaves the other pods to the next one', () => {
     const nodePools = [pool('heavy', { weight: 20, limits: { cpu: '2' } }), pool('light')];
     const result = plan(packingInput({ pods: podsOf(6, 'p'), nodePools }));
     expect(placed(result)).toBe(6);
@@ -371,7 +371,7 @@ describe('NodePools', () => {
   });
 
   // Rule `limits/largest-type-counts`.
-  test('types listed beside the cheapest cannot break a limit either', () => {
+  test('no type listed beside the cheapest can exceed a limit', () => {
     const result = plan(packingInput({ pods: podsOf(4, 'p'), nodePools: [pool('default', { limits: { cpu: '6' } })] }));
     const worst = result.newNodeClaims.reduce(
       (sum, { instanceTypes }) => sum + Math.max(...instanceTypes.map((name) => Number(name.slice(1)))),
@@ -380,7 +380,7 @@ describe('NodePools', () => {
     expect(worst).toBeLessThanOrEqual(6);
   });
 
-  test('a pool with a PreferNoSchedule taint gives way to one without, and is taken when it is the only one (scheduling/prefer-no-schedule)', () => {
+  test('a NodePool with a PreferNoSchedule taint is used only when no other fits (scheduling/prefer-no-schedule)', () => {
     const tainted = pool('tainted', { weight: 50, taints: [{ key: 'k', effect: 'PreferNoSchedule' }] });
     expect(plan(packingInput({ pods: [pod('p')], nodePools: [tainted, pool()] })).newNodeClaims[0]!.nodePool).toBe(
       'default',
@@ -406,7 +406,7 @@ describe('minValues', () => {
     pool('default', { requirements: [{ key: 'example.com/family', operator: 'Exists', minValues }] });
 
   // Rule `node-claims/min-values-within-values`.
-  test('a claim whose zone the pods decide asks for no more zones than it names: the API server would refuse it', () => {
+  test('a claim whose zone the pods decide has no larger minValues for zones, which the API server would refuse', () => {
     const zones = ['zone-a', 'zone-b', 'zone-c'];
     const nodePools = [
       pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: zones, minValues: 2 }] }),
@@ -429,7 +429,7 @@ describe('minValues', () => {
     expect(zoneOf([pod('anywhere')])).toEqual([expect.objectContaining({ values: zones, minValues: 2 })]);
   });
 
-  test('four families of five fail when strict and launch, marked, at best effort (min-values/strict-and-best-effort)', () => {
+  test('four families of five are refused under Strict, and launch with an annotation under BestEffort (min-values/strict-and-best-effort)', () => {
     const objects = { pods: [pod('p')], nodePools: [wanting(5)] };
     const strict = plan(packingInput(objects, { types: families }));
     expect(strict.newNodeClaims).toEqual([]);
@@ -439,7 +439,7 @@ describe('minValues', () => {
     expect(written?.minValues).toBe(4);
   });
 
-  test('at best effort they are lowered where a pod is held by too few types alone (min-values/strict-and-best-effort)', () => {
+  test('under BestEffort minValues are lowered only where too few types hold a pod (min-values/strict-and-best-effort)', () => {
     const uneven = [...families, instanceType('e.large', { cpu: 16, labels: { 'example.com/family': 'e' } })];
     const nodePools = [wanting(4)];
     const [big, small] = [[pod('big', { cpu: '16' })], podsOf(8, 'small', { cpu: '2' })];
@@ -456,7 +456,7 @@ describe('minValues', () => {
   });
 
   // Rule `min-values/counted`.
-  test('enough values are listed, however many types may be', () => {
+  test('a claim lists enough values, however many types it may list', () => {
     const many = [
       ...Array.from({ length: 20 }, (_, i) =>
         instanceType(`a.${i}`, { cpu: 4, price: 0.1, labels: { 'example.com/family': 'a' } }),
@@ -483,7 +483,7 @@ describe('minValues', () => {
   });
 });
 
-describe('types and prices', () => {
+describe('types and prices in planned claims', () => {
   test('as many types as allowed are listed, cheapest first, by spot price where spot is allowed (node-claims/type-list)', () => {
     const types = Array.from({ length: 700 }, (_, i) =>
       instanceType(`t${i}`, { cpu: 4, price: 1 + i / 100, spot: i % 2 === 0 ? 0.9 : 0.2 }),
@@ -495,7 +495,7 @@ describe('types and prices', () => {
     expect(claim!.cheapest).toMatchObject({ instanceType: 't1', capacityType: 'spot' });
   });
 
-  test('a pod that asks for on-demand pins its claim to it', () => {
+  test('a pod that requires on-demand makes its claim on-demand', () => {
     const result = plan(packingInput({ pods: [pod('p', { nodeSelector: { [labels.capacityType]: 'on-demand' } })] }));
     expect(result.newNodeClaims[0]!.cheapest).toMatchObject({ capacityType: 'on-demand', pricePerHour: 0.1 });
     expect(result.newNodeClaims[0]!.requirements).toContainEqual({
@@ -505,7 +505,7 @@ describe('types and prices', () => {
     });
   });
 
-  test('an offering that is out of capacity is not used, and is named when only it would do', () => {
+  test('an unavailable offering is not used, and is named when only it would fit', () => {
     const types = [
       instanceType('m4', {
         cpu: 4,
@@ -525,7 +525,7 @@ describe('types and prices', () => {
     ]);
   });
 
-  test('what exceeds the largest type says so', () => {
+  test('a pod larger than the largest type says so', () => {
     const result = plan(packingInput({ pods: [pod('p', { cpu: '96' })] }));
     expect(result.unschedulable[0]!.blockers).toEqual([
       {
@@ -537,7 +537,7 @@ describe('types and prices', () => {
     ]);
   });
 
-  test('what exceeds the disk that every type has alike names the node class, which sizes it; where types differ, the largest', () => {
+  test('a pod above the disk size that all types share names the node class; where they differ, the largest', () => {
     const large = { cpu: '1', requests: { cpu: '1', 'ephemeral-storage': '100Gi' } };
     const typesWith = (...disks: string[]) =>
       disks.map((disk, i) => instanceType(`m${i}`, { cpu: 4, resources: { 'ephemeral-storage': disk } }));
@@ -561,7 +561,7 @@ describe('types and prices', () => {
     ]);
   });
 
-  test('types that have an extended resource are kept out by a requirement, which is told (surfaces/one-reason)', () => {
+  test('types with an extended resource are excluded by a requirement, which is named (surfaces/one-reason)', () => {
     const gpu = instanceType('g4', { cpu: 4, price: 3, resources: { 'nvidia.com/gpu': '1' } });
     const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'NotIn' as const, values: ['g4'] }];
     const nodePools = [pool('default', { requirements })];
@@ -571,7 +571,7 @@ describe('types and prices', () => {
     ]);
   });
 
-  test('a bad quantity is reported by pod and field and stops no other pod', () => {
+  test('an invalid quantity is reported by pod and field and affects no other pod', () => {
     const result = plan(packingInput({ pods: [pod('bad', { cpu: 'one' }), pod('good')] }));
     expect(placed(result)).toBe(1);
     expect(result.unschedulable).toHaveLength(1);
@@ -579,7 +579,7 @@ describe('types and prices', () => {
     expect(result.unschedulable[0]!.reason).toContain('"one"');
   });
 
-  test('a million pods that nothing holds cost one class', () => {
+  test('a million pods that fit nowhere cost as much as one class', () => {
     const pods = podsOf(3000, 'p', { cpu: '1000' });
     const result = plan(packingInput({ pods }));
     expect(result.unschedulable).toHaveLength(3000);
@@ -588,7 +588,7 @@ describe('types and prices', () => {
 });
 
 describe('DaemonSets', () => {
-  test('overhead that exceeds the small type takes a larger one, once a node (scheduling/daemon-overhead)', () => {
+  test('overhead above the small type takes a larger one, once per node (scheduling/daemon-overhead)', () => {
     const result = plan(packingInput({ pods: [pod('a'), pod('b')], daemonSets: [daemonSet('d', { cpu: '1' })] }));
     expect(typesOf(result)).toEqual(['m4']);
     expect(result.newNodeClaims[0]!.requests['cpu']).toBe(3000);
@@ -602,7 +602,7 @@ describe('DaemonSets', () => {
     expect(result.newNodeClaims[0]!.requests['cpu']).toBe(1500);
   });
 
-  test('a DaemonSet that does not tolerate the pool takes nothing', () => {
+  test("a DaemonSet that does not tolerate the NodePool's taints takes nothing", () => {
     const nodePools = [pool('default', { taints: [{ key: 'k', effect: 'NoSchedule' }] })];
     const pods = [pod('p', { tolerations: [{ operator: 'Exists' }] })];
     expect(typesOf(plan(packingInput({ pods, nodePools, daemonSets: [daemonSet('d', { cpu: '1' })] })))).toEqual([
@@ -633,7 +633,7 @@ describe('host ports', () => {
     expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(nodes);
   });
 
-  test('a port that a running pod holds keeps the node', () => {
+  test('a host port of a running pod excludes its node', () => {
     const running = {
       ...withPort('r', undefined, 'TCP'),
       spec: { ...withPort('r', undefined, 'TCP').spec, nodeName: 'n' },
@@ -684,7 +684,7 @@ describe('preferences', () => {
   const zoneRequirement = (result: Plan) =>
     result.newNodeClaims[0]!.requirements.find(({ key }) => key === labels.zone)?.values;
 
-  test('of three required terms the one that fits is found (scheduling/relaxation)', () => {
+  test('of three required terms the one that fits is used (scheduling/relaxation)', () => {
     const terms = [inZone('nowhere'), inZone('elsewhere'), inZone('zone-c')];
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
     expect(zoneRequirement(plan(packingInput({ pods: [pod('p', { affinity })] })))).toEqual(['zone-c']);
@@ -722,7 +722,7 @@ describe('preferences', () => {
     expect(zoneRequirement(run([[1, 'nowhere']]))).toBeUndefined();
   });
 
-  test('preferences that are ignored never add a node (scheduling/preference-policy)', () => {
+  test('under preferencePolicy Ignore preferences never add a node (scheduling/preference-policy)', () => {
     const anti = {
       labels: { app: 'x' },
       affinity: {
@@ -742,13 +742,13 @@ describe('preferences', () => {
   });
 });
 
-describe('plans', () => {
-  test('equal prices prefer fewer nodes', () => {
+describe('plans as a whole', () => {
+  test('at equal prices have fewer nodes', () => {
     expect(typesOf(plan(packingInput({ pods: podsOf(8, 'p') })))).toEqual(['m8']);
   });
 
   // Rules `scheduling/pure-plan`, `invariants/same-plan`.
-  test('the order of the input decides nothing', () => {
+  test('are the same in any order of the input', () => {
     const pods = [...podsOf(5, 'a', { cpu: '1500m' }), ...podsOf(7, 'b', { memory: '3Gi' })];
     const nodes = [node('x'), node('y', { cpu: '2' })];
     const one = plan(packingInput({ pods, nodes }));
@@ -758,7 +758,7 @@ describe('plans', () => {
     expect(other).toEqual(one);
   });
 
-  test('nothing to do', () => {
+  test('are empty where nothing is pending', () => {
     expect(plan(packingInput({}))).toEqual({
       newNodeClaims: [],
       existingNodes: [],
@@ -769,7 +769,7 @@ describe('plans', () => {
   });
 });
 
-test('a claim names its pods in order, those of several namespaces by namespace first', () => {
+test('planned claims name their pods in order, by namespace and then by name', () => {
   const names = ['b/x', 'a/z', 'a/y', 'c/w', 'a/yy'];
   const pods = names.map((name, k) => {
     const [namespace, own] = name.split('/');

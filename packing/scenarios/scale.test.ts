@@ -28,7 +28,7 @@ function unschedulable(count: number): { result: Plan; catalogueReads: number; s
   return { result, catalogueReads, specReads };
 }
 
-test('many unschedulable pods of one class cost the search and the explanation of one', () => {
+test('many unschedulable pods of one class cost the search and explanation of one', () => {
   const few = unschedulable(10);
   const many = unschedulable(100_000);
   expect(many.result.unschedulable).toHaveLength(100_000);
@@ -49,7 +49,7 @@ test('equal pods are one class however many there are', () => {
   expect(compile(packingInput({ pods })).classes.all).toHaveLength(2);
 });
 
-test('what nodes of many kinds have free does not pay for pods that none of them admits', () => {
+test('free room of nodes of many kinds does not lower the bound for pods that none of them admits', () => {
   const teams = Array.from({ length: 120 }, (_, n) => `t${n}`);
   const nodes = teams.map((team) => node(team, { labels: { team }, cpu: '16', memory: '64Gi' }));
   const own = teams.map((team) => pod(`of-${team}`, { cpu: '1', nodeSelector: { team } }));

@@ -32,7 +32,7 @@ const running = (name: string, nodeName: string) => pod(name, { ...x, cpu: '100m
 const sizesOf = (result: Plan): number[] => result.newNodeClaims.map(({ pods }) => pods.length).sort();
 const full = (name: string, zone: string) => node(name, { zone, cpu: '100m' });
 
-describe('spread', () => {
+describe('topology spread', () => {
   test('pods are balanced over the zones', () => {
     expect(zonesOf(plan(packingInput({ pods: podsOf(7, 'p', { ...x, ...spread() }) })))).toEqual({
       'zone-a': 3,
@@ -41,26 +41,23 @@ describe('spread', () => {
     });
   });
 
-  test.each(['first', 'second'])(
-    'zones count the same where every pool buys from a catalogue of its own: %s',
-    (name) => {
-      const zones = ['zone-a', 'zone-b', 'zone-c'];
-      const types = () => [instanceType('t', { cpu: 8, zones })];
-      const catalogues = new Map([
-        ['first', types()],
-        ['second', types()],
-      ]);
-      const chosen = { ...x, ...spread(), nodeSelector: { [labels.nodePool]: name } };
-      const result = plan(
-        packingInput({ pods: podsOf(3, 'p', chosen), nodePools: [pool('first'), pool('second')] }, { catalogues }),
-      );
-      expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
-      for (const { cheapest, requirements } of result.newNodeClaims) {
-        expect(requirements).toContainEqual({ key: labels.zone, operator: 'In', values: [cheapest.zone] });
-      }
-      expect(new Set(result.newNodeClaims.map(({ cheapest }) => cheapest.zone))).toEqual(new Set(zones));
-    },
-  );
+  test.each(['first', 'second'])('zones count the same though every NodePool has another catalogue: %s', (name) => {
+    const zones = ['zone-a', 'zone-b', 'zone-c'];
+    const types = () => [instanceType('t', { cpu: 8, zones })];
+    const catalogues = new Map([
+      ['first', types()],
+      ['second', types()],
+    ]);
+    const chosen = { ...x, ...spread(), nodeSelector: { [labels.nodePool]: name } };
+    const result = plan(
+      packingInput({ pods: podsOf(3, 'p', chosen), nodePools: [pool('first'), pool('second')] }, { catalogues }),
+    );
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
+    for (const { cheapest, requirements } of result.newNodeClaims) {
+      expect(requirements).toContainEqual({ key: labels.zone, operator: 'In', values: [cheapest.zone] });
+    }
+    expect(new Set(result.newNodeClaims.map(({ cheapest }) => cheapest.zone))).toEqual(new Set(zones));
+  });
 
   test('with zones at 1/1/0 the next pod goes to the empty one (topology/spread)', () => {
     const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
@@ -68,14 +65,14 @@ describe('spread', () => {
     expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-c': 1 });
   });
 
-  test('an existing node is used only as far as the skew goes', () => {
+  test('an existing node is used only as far as the skew allows', () => {
     const nodes = [node('a', { zone: 'zone-a', cpu: '32' })];
     const result = plan(packingInput({ pods: podsOf(6, 'p', { ...x, ...spread() }), nodes }));
     expect(zonesOf(result, nodes)).toEqual({ 'zone-a': 2, 'zone-b': 2, 'zone-c': 2 });
     expect(result.existingNodes).toEqual([{ node: 'a', pods: ['default/p-0', 'default/p-3'] }]);
   });
 
-  test('a larger skew buys where it is cheap', () => {
+  test('a larger maxSkew allows more pods where it is cheap', () => {
     const types = [
       instanceType('cheap', { cpu: 1, zones: ['zone-a'], price: 0.05 }),
       instanceType('dear', { cpu: 1, zones: ['zone-a', 'zone-b'], price: 0.1 }),
@@ -84,7 +81,7 @@ describe('spread', () => {
     expect(zonesOf(result)).toEqual({ 'zone-a': 3, 'zone-b': 1 });
   });
 
-  test('minDomains unmet leaves the rest pending, and says why (topology/min-domains)', () => {
+  test('unmet minDomains leave the rest pending, with the reason (topology/min-domains)', () => {
     const types = [instanceType('t', { cpu: 8, zones: ['zone-a', 'zone-b'] })];
     const result = plan(packingInput({ pods: podsOf(5, 'p', { ...x, ...spread({ minDomains: 3 }) }) }, { types }));
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
@@ -109,7 +106,7 @@ describe('spread', () => {
     },
   };
 
-  test('zones that the pod may not use do not hold down the minimum, unless node affinity is ignored (topology/counted-domains)', () => {
+  test('zones that the pod may not use do not count as empty, unless nodeAffinityPolicy is Ignore (topology/counted-domains)', () => {
     const honoured = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...inTwoZones, ...spread() }) }));
     expect(zonesOf(honoured)).toEqual({ 'zone-a': 2, 'zone-b': 2 });
     const ignored = podsOf(4, 'p', { ...x, ...inTwoZones, ...spread({ nodeAffinityPolicy: 'Ignore' }) });
@@ -120,7 +117,7 @@ describe('spread', () => {
     ['node affinity', { nodeSelector: { tier: 'plain' } }, {}],
     ['taints', {}, { nodeAffinityPolicy: 'Ignore' as const, nodeTaintsPolicy: 'Honor' as const }],
   ])(
-    'pods of the pass that go to nodes which a spread leaves out by %s do not count for it (topology/counted-domains)',
+    'pods of the pass on nodes that a spread excludes by %s do not count for it (topology/counted-domains)',
     (_, own, policy) => {
       const nodePools = [
         pool('plain', { labels: { tier: 'plain' } }),
@@ -139,7 +136,7 @@ describe('spread', () => {
     },
   );
 
-  test('a node of which a spread has to know whether it counts is not left open (topology/counted-domains)', () => {
+  test("a node's labels are decided where a spread's count depends on them (topology/counted-domains)", () => {
     const spreading = podsOf(3, 'p', { ...x, ...spread(), nodeSelector: { [labels.capacityType]: 'on-demand' } });
     const others = podsOf(2, 'other', { ...x, cpu: '100m' });
     const { newNodeClaims } = plan(packingInput({ pods: [...others, ...spreading] }));
@@ -150,7 +147,7 @@ describe('spread', () => {
     }
   });
 
-  test('domains of an untolerated pool count only while taints are ignored (topology/counted-domains)', () => {
+  test('domains of a NodePool that the pod does not tolerate count only under nodeTaintsPolicy Ignore (topology/counted-domains)', () => {
     const nodePools = [
       pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a', 'zone-b'] }] }),
       pool('tainted', {
@@ -164,7 +161,7 @@ describe('spread', () => {
     expect(run('Ignore')).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
-  test('pods that want to be with their like are placed though others would be everywhere before them', () => {
+  test('pods with affinity to their like are placed though other pods could take every domain first', () => {
     const shy = podsOf(3, 'shy', {
       labels: { app: 'shy' },
       ...awayFrom('x'),
@@ -177,7 +174,7 @@ describe('spread', () => {
     expect(result.unschedulable.length).toBeLessThanOrEqual(1);
   });
 
-  test('pods of several kinds that share a node are together no more than a spread over hosts lets onto it', () => {
+  test('pods of several kinds that share a node are together no more than a spread over hosts allows', () => {
     const { affinity } = affinityTo('leader', labels.hostname);
     const followers = ['red', 'blue'].flatMap((team) =>
       podsOf(3, team, {
@@ -197,7 +194,7 @@ describe('spread', () => {
     expect(result.unschedulable).toHaveLength(2);
   });
 
-  test('pods that share a node are no more than a spread over zones lets into its zone', () => {
+  test('pods that share a node are no more than a spread over zones allows in its zone', () => {
     const { affinity } = affinityTo('x', labels.hostname);
     const pods = podsOf(5, 'p', { ...x, affinity, ...spread({ maxSkew: 2 }) });
     const result = plan(packingInput({ pods }));
@@ -205,7 +202,7 @@ describe('spread', () => {
     expect(result.unschedulable).toHaveLength(3);
   });
 
-  test('revisions spread independently by matchLabelKeys (topology/match-label-keys)', () => {
+  test('revisions spread separately with matchLabelKeys (topology/match-label-keys)', () => {
     const revision = (hash: string, count: number) =>
       podsOf(count, hash, {
         labels: { app: 'x', 'pod-template-hash': hash },
@@ -217,7 +214,7 @@ describe('spread', () => {
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
   });
 
-  test('a constraint without a selector with matchLabelKeys selects nothing, and breaks nothing', () => {
+  test('a constraint without a selector selects nothing even with matchLabelKeys', () => {
     const constraint: TopologySpreadConstraint = {
       maxSkew: 1,
       topologyKey: labels.zone,
@@ -228,7 +225,7 @@ describe('spread', () => {
     expect(plan(packingInput({ pods })).unschedulable).toEqual([]);
   });
 
-  test('pods that only match are balanced too, since they decide whether those with the rule come in', () => {
+  test('pods that a spread selects without having it are balanced too, since pods with it depend on them', () => {
     const pods = [...podsOf(6, 'plain', x), ...podsOf(3, 'ruled', { ...x, ...spread() })];
     const input = packingInput({ pods });
     // Fewer nodes hold the same pods, in whatever order they are bound (topology/any-binding-order).
@@ -236,12 +233,12 @@ describe('spread', () => {
     expect(zonesOf(plan({ ...input, settings }))).toEqual({ 'zone-a': 3, 'zone-b': 3, 'zone-c': 3 });
   });
 
-  test('hostname spread bounds the pods of each node', () => {
+  test('a hostname spread bounds the pods of each node', () => {
     const pods = podsOf(5, 'p', { ...x, ...spread({ topologyKey: labels.hostname, maxSkew: 2 }) });
     expect(sizesOf(plan(packingInput({ pods })))).toEqual([1, 2, 2]);
   });
 
-  test('ScheduleAnyway is kept while it can be, and never costs a pod its place', () => {
+  test('ScheduleAnyway is kept while possible, and never leaves a pod unplaced', () => {
     const anyway = spread({ whenUnsatisfiable: 'ScheduleAnyway' });
     expect(zonesOf(plan(packingInput({ pods: podsOf(3, 'p', { ...x, ...anyway }) })))).toEqual({
       'zone-a': 1,
@@ -255,7 +252,7 @@ describe('spread', () => {
     expect(result.unschedulable).toEqual([]);
   });
 
-  test('a custom topology key spreads over the values that the pool allows', () => {
+  test('a custom topology key spreads over the values that the NodePool allows', () => {
     const nodePools = [
       pool('default', { requirements: [{ key: 'example.com/rack', operator: 'In', values: ['r1', 'r2'] }] }),
     ];
@@ -269,16 +266,16 @@ describe('spread', () => {
     );
   });
 
-  test('a PreferNoSchedule taint on a pool does not make spread forget pods already placed', () => {
+  test('a PreferNoSchedule taint on a NodePool does not make spread forget placed pods', () => {
     const nodePools = [pool(), pool('preferred', { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] })];
     const pods = [...podsOf(3, 'a', { ...x, ...spread() }), ...podsOf(3, 'b', { ...x, ...spread(), cpu: '2' })];
     expect(zonesOf(plan(packingInput({ pods, nodePools })))).toEqual({ 'zone-a': 2, 'zone-b': 2, 'zone-c': 2 });
   });
 });
 
-describe('affinity', () => {
+describe('pod affinity', () => {
   // Rule `topology/affinity-begins`.
-  test('a group that wants one zone begins in one zone', () => {
+  test('a group with affinity by zone begins in one zone', () => {
     const pods = [
       ...podsOf(4, 'a', { ...x, ...affinityTo('x') }),
       ...podsOf(4, 'b', { ...x, ...affinityTo('x'), cpu: '3' }),
@@ -286,30 +283,30 @@ describe('affinity', () => {
     expect(Object.keys(zonesOf(plan(packingInput({ pods }))))).toHaveLength(1);
   });
 
-  test('it begins where every member can be', () => {
+  test('a group with affinity begins where every member fits', () => {
     const only = pod('only', { ...x, ...affinityTo('x'), nodeSelector: { [labels.zone]: 'zone-c' } });
     const pods = [...podsOf(4, 'a', { ...x, ...affinityTo('x'), cpu: '2' }), only];
     expect(zonesOf(plan(packingInput({ pods })))).toEqual({ 'zone-c': 5 });
   });
 
-  test('it follows pods that run', () => {
+  test('pods with affinity follow running pods', () => {
     const nodes = [full('b', 'zone-b')];
     const pods = [running('r', 'b'), ...podsOf(3, 'p', { ...x, ...affinityTo('x') })];
     expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-b': 3 });
   });
 
-  test('pods that want others wait for those, in whatever order they come', () => {
+  test('pods with affinity to pending pods are placed after those, in whatever order they come', () => {
     const leader = pod('leader', { ...x, nodeSelector: { [labels.zone]: 'zone-b' } });
     const pods = [...podsOf(3, 'p', { labels: { app: 'y' }, cpu: '4', ...affinityTo('x') }), leader];
     expect(zonesOf(plan(packingInput({ pods })))).toEqual({ 'zone-b': 4 });
   });
 
-  test('without anybody to follow the pod stays, and is told so', () => {
+  test('a pod whose affinity selects no pod stays unplaced, with that reason', () => {
     const result = plan(packingInput({ pods: [pod('p', affinityTo('x'))] }));
     expect(result.unschedulable[0]!.blockers[0]).toMatchObject({ reason: 'Topology', subject: labels.zone });
   });
 
-  test('self-affinity to the host puts all on one node, and overflow stays pending (topology/affinity)', () => {
+  test('self-affinity by host puts all on one node, and what does not fit stays pending (topology/affinity)', () => {
     const pods = podsOf(5, 'p', { ...x, cpu: '16', ...affinityTo('x', labels.hostname) });
     const result = plan(packingInput({ pods }));
     expect(sizesOf(result)).toEqual([4]);
@@ -329,7 +326,7 @@ describe('affinity', () => {
   };
   const front = { labels: { app: 'x', tier: 'front' }, nodeSelector: { [labels.zone]: 'zone-b' } };
 
-  test('of several required terms all have to select a pod for it to count, as in kube-scheduler', () => {
+  test('a pod counts for affinity only if all required terms select it, as in kube-scheduler', () => {
     const other = pod('other', { labels: { app: 'y', tier: 'front' } });
     const pods = [...podsOf(2, 'p', { labels: { app: 'z' }, ...toBoth }), ...podsOf(2, 'only-app', x), other];
     const alone = plan(packingInput({ pods }));
@@ -341,14 +338,14 @@ describe('affinity', () => {
     expect(claim!.pods).toEqual(expect.arrayContaining(['default/both', 'default/p-1']));
   });
 
-  test('who is to begin is selected by all of its required terms', () => {
+  test('the first pod of a group has to be selected by all of its required terms', () => {
     const pods = podsOf(2, 'p', { labels: front.labels, ...toBoth });
     expect(sizesOf(plan(packingInput({ pods })))).toEqual([2]);
     const half = podsOf(2, 'p', { labels: { app: 'x' }, ...toBoth });
     expect(plan(packingInput({ pods: half })).newNodeClaims).toEqual([]);
   });
 
-  test('pods that want others on their host share nodes with them', () => {
+  test('pods with affinity by host to others share nodes with them', () => {
     const pods = [
       ...podsOf(2, 'leader', x),
       ...podsOf(4, 'p', { labels: { app: 'y' }, ...affinityTo('x', labels.hostname) }),
@@ -358,7 +355,7 @@ describe('affinity', () => {
     for (const claim of result.newNodeClaims) expect(claim.pods.some((name) => name.includes('leader'))).toBe(true);
   });
 
-  test('preferred affinity is dropped when nothing else helps', () => {
+  test('preferred affinity is dropped when a pod is otherwise unplaced', () => {
     const preferring = {
       affinity: {
         podAffinity: {
@@ -372,8 +369,8 @@ describe('affinity', () => {
   });
 });
 
-describe('anti-affinity', () => {
-  test('pods that keep one another out of a zone get a zone each in one pass; the others wait (topology/anti-affinity)', () => {
+describe('pod anti-affinity', () => {
+  test('pods with anti-affinity by zone get one zone each in one pass; the others wait (topology/anti-affinity)', () => {
     const result = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...awayFrom('x') }) }));
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
     expect(result.unschedulable.map(({ blockers }) => blockers[0]!.reason)).toEqual(['Topology']);
@@ -389,7 +386,7 @@ describe('anti-affinity', () => {
     expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-c': 3 });
   });
 
-  test('it holds both ways on one host', () => {
+  test('anti-affinity by host holds in both directions', () => {
     const pods = [
       ...podsOf(2, 'shy', { labels: { app: 'y' }, ...awayFrom('x', labels.hostname) }),
       ...podsOf(2, 'loud', x),
@@ -401,14 +398,14 @@ describe('anti-affinity', () => {
     }
   });
 
-  test('on the host each gets a node of its own, existing ones first', () => {
+  test('pods with anti-affinity by host get a node each, existing ones first', () => {
     const nodes = [node('a'), node('b')];
     const result = plan(packingInput({ pods: podsOf(3, 'p', { ...x, ...awayFrom('x', labels.hostname) }), nodes }));
     expect(result.existingNodes.map(({ pods }) => pods.length)).toEqual([1, 1]);
     expect(sizesOf(result)).toEqual([1]);
   });
 
-  test('pods that are on their way out, or have ended, do not count', () => {
+  test('terminating and finished pods do not count for anti-affinity', () => {
     const nodes = [node('a')];
     const deleting = running('r', 'a');
     deleting.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -419,7 +416,7 @@ describe('anti-affinity', () => {
 });
 
 // Rule `topology/namespaces`.
-describe('namespaces', () => {
+describe('namespaces of affinity terms', () => {
   const teams = ['a', 'b'].map((name) => ({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -454,7 +451,7 @@ describe('default spread (provisioning/default-spread)', () => {
     },
   ];
 
-  test('goes by the Services that select the pod', () => {
+  test('uses the Services that select the pod as its selector', () => {
     const result = plan(packingInput({ pods: podsOf(3, 'p', x), services }, { settings }));
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
   });
@@ -462,7 +459,7 @@ describe('default spread (provisioning/default-spread)', () => {
   test.each([
     ['apps/v1', { 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 }],
     ['apps.kruise.io/v1alpha1', { open: 3 }],
-  ])('goes by the owner of its group: %s (provisioning/owner-kinds)', (apiVersion, zones) => {
+  ])("uses the pod's owner as its selector: %s (provisioning/owner-kinds)", (apiVersion, zones) => {
     const replicaSet = {
       apiVersion: 'apps/v1',
       kind: 'ReplicaSet',
@@ -476,14 +473,14 @@ describe('default spread (provisioning/default-spread)', () => {
     expect(zonesOf(plan(packingInput({ pods, replicaSets: [replicaSet] }, { settings })))).toEqual(zones);
   });
 
-  test('leaves pods with their own constraints, and bare pods, alone', () => {
+  test('leaves pods with their own constraints, and pods without an owner, alone', () => {
     const own = podsOf(4, 'p', { ...x, ...spread({ topologyKey: labels.hostname, maxSkew: 9 }) });
     expect(plan(packingInput({ pods: own, services }, { settings })).newNodeClaims).toHaveLength(1);
     expect(zonesOf(plan(packingInput({ pods: podsOf(3, 'p', x) }, { settings })))).toEqual({ open: 3 });
   });
 });
 
-test('limits that leave pods without a node leave no domain over-full', () => {
+test('limits that leave pods unplaced do not let a domain exceed its skew', () => {
   const nodePools = [pool('default', { limits: { cpu: '4' } })];
   const types = [
     instanceType('small', { cpu: 1, zones: ['zone-a', 'zone-b'], price: 0.1 }),
@@ -495,7 +492,7 @@ test('limits that leave pods without a node leave no domain over-full', () => {
   expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
 });
 
-describe('hostname spread of pods that select one another under different rules', () => {
+describe("hostname spreads with different rules that select each other's pods", () => {
   const spread = (more: object = {}) => ({
     labels: { app: 'x' },
     topologySpreadConstraints: [
@@ -522,7 +519,7 @@ describe('hostname spread of pods that select one another under different rules'
     expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(nodes);
   });
 
-  test('larger skews count all of them together', () => {
+  test('with a larger maxSkew count all of them together', () => {
     const pods = [
       ...podsOf(2, 'p', { cpu: '100m', ...spread({ maxSkew: 2 }) }),
       ...podsOf(2, 'q', { cpu: '100m', ...spread({ maxSkew: 3 }) }),

@@ -57,7 +57,7 @@ const using = (...claims: string[]) => ({
 
 const run = (objects: Partial<ClusterObjects>) => plan(packingInput(objects));
 
-test('a bound volume pins its zone, and leaves the counting of spread alone (volumes/node-needs)', () => {
+test("a bound volume sets the pod's zone, and does not change the domains of a spread (volumes/node-needs)", () => {
   const persistentVolumes = [zonalVolume('v', 'zone-b')];
   const persistentVolumeClaims = [claim('c', { volumeName: 'v' })];
   const spread = {
@@ -87,13 +87,13 @@ describe('a storage class with allowed zones (volumes/node-needs)', () => {
   const persistentVolumeClaims = [claim('c', { storageClassName: 's' })];
   const storageClasses = [storageClass('s', { allowedTopologies: [topology('zone-x'), topology('zone-c')] })];
 
-  test('either alternative can serve', () => {
+  test('a pod may use either of the allowed zones', () => {
     expect(zonesOf(run({ pods: [pod('p', using('c'))], persistentVolumeClaims, storageClasses }))).toEqual({
       'zone-c': 1,
     });
   });
 
-  test('two volumes have to agree', () => {
+  test('two volumes need a common zone', () => {
     const persistentVolumes = [zonalVolume('v', 'zone-a')];
     const both = [...persistentVolumeClaims, claim('d', { volumeName: 'v' })];
     const objects = { persistentVolumes, persistentVolumeClaims: both };
@@ -104,7 +104,7 @@ describe('a storage class with allowed zones (volumes/node-needs)', () => {
   });
 });
 
-test('a local volume lets the host name go, and keeps the rest (volumes/local-volumes)', () => {
+test('a local volume that is not bound drops the host name, and keeps the rest (volumes/local-volumes)', () => {
   const terms = [
     {
       matchExpressions: [
@@ -122,7 +122,7 @@ test('a local volume lets the host name go, and keeps the rest (volumes/local-vo
   });
 });
 
-describe('a claim that no node can serve rejects its pod alone (volumes/unusable-claims)', () => {
+describe('a volume claim that no node can serve leaves its pod alone unplaced (volumes/unusable-claims)', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   test.each<[string, PersistentVolumeClaim | undefined, string]>([
     ['bound at once and unbound', claim('c', { storageClassName: 'immediate' }), 'binds at once'],
@@ -172,17 +172,17 @@ describe('attach limits (volumes/attach-limits)', () => {
   const onNode = (pods: ClusterObjects['pods'], count: number) =>
     run({ ...objects, pods, csiNodes: [csiNode(count)] }).existingNodes[0]?.pods.length ?? 0;
 
-  test('a node at its limit takes no more', () => {
+  test('a node at its attach limit takes no further volume', () => {
     const pods = [pod('r', { ...using('c1'), nodeName: 'n' }), pod('a', using('c2')), pod('b', using('c3'))];
     expect([1, 2, 3].map((count) => onNode(pods, count))).toEqual([0, 1, 2]);
   });
 
-  test('two pods that share a claim count once', () => {
+  test('two pods with one volume claim count once', () => {
     const pods = [pod('a', using('c1')), pod('b', using('c1'))];
     expect([0, 1].map((count) => onNode(pods, count))).toEqual([0, 2]);
   });
 
-  test('pods without volumes do not care', () => {
+  test('pods without volumes are not limited', () => {
     expect(onNode([pod('a')], 0)).toBe(1);
   });
 
@@ -201,7 +201,7 @@ describe('attach limits (volumes/attach-limits)', () => {
         persistentVolumeClaims: ['1', '2'].map((n) => claim(`c${n}`, { storageClassName: 's' })),
       },
     ],
-  ])('volumes of the in-tree plugin for EBS count for its driver, %s', (_, volumes) => {
+  ])('volumes of the in-tree EBS plugin count for the CSI driver, %s', (_, volumes) => {
     const pods = [pod('r', { ...using('c1'), nodeName: 'n' }), pod('p', using('c2'))];
     const result = run({ pods, nodes: [node('n', { cpu: '16' })], csiNodes: [csiNode(1)], ...volumes });
     expect(result.existingNodes).toEqual([]);
@@ -209,7 +209,7 @@ describe('attach limits (volumes/attach-limits)', () => {
   });
 });
 
-test('a pod whose volume is being deleted gets no node', () => {
+test('a pod whose volume claim is being deleted gets no node', () => {
   const metadata = { name: 'v', deletionTimestamp: '2026-01-01T00:00:00Z' };
   const persistentVolumes = [{ ...zonalVolume('v', 'zone-a'), metadata }];
   const result = run({ pods: [pod('p', using('c'))], persistentVolumes, persistentVolumeClaims: [claim('c', { volumeName: 'v' })] }); // prettier-ignore
@@ -217,7 +217,7 @@ test('a pod whose volume is being deleted gets no node', () => {
   expect(result.unschedulable[0]!.reason).toContain('PersistentVolume v, which is being deleted');
 });
 
-describe('claims of a class that provisions nothing (volumes/static-volumes)', () => {
+describe('volume claims of a class without a provisioner (volumes/static-volumes)', () => {
   const storageClasses = [storageClass('static', { provisioner: 'kubernetes.io/no-provisioner' })];
   const asked = (more: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim['spec'] => ({
     storageClassName: 'static',
@@ -245,7 +245,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
     return run({ pods, persistentVolumes, persistentVolumeClaims, storageClasses, ...more });
   };
 
-  test('bind to a volume that is Available: the node is where that is', () => {
+  test("bind to an Available volume, and the pod's node is where that is", () => {
     expect(zonesOf(planFor([disk('d', 'zone-b')]))).toEqual({ 'zone-b': 1 });
   });
 
@@ -257,7 +257,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
     ['of another access mode', disk('d', 'zone-b'), { accessModes: ['ReadWriteMany'] }],
     ['of another volume mode', disk('d', 'zone-b', { volumeMode: 'Block' }), {}],
     ['of other labels', disk('d', 'zone-b'), { selector: { matchLabels: { tier: 'fast' } } }],
-  ])('do not bind to one that is %s', (_, other, spec) => {
+  ])('do not bind to a volume that is %s', (_, other, spec) => {
     const { newNodeClaims, unschedulable } = planFor([other], [asked(spec)]);
     expect(newNodeClaims).toEqual([]);
     expect(unschedulable[0]?.reason).toContain('storage class static, which provisions nothing');
@@ -268,7 +268,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
     expect(zonesOf(planFor([other, labelled], [asked(spec)]))).toEqual({ 'zone-c': 1 });
   });
 
-  test('get one volume each', () => {
+  test('bind to one volume each', () => {
     const disks = [disk('d-0', 'zone-a'), disk('d-1', 'zone-b')];
     expect(zonesOf(planFor(disks, [asked(), asked()]))).toEqual({ 'zone-a': 1, 'zone-b': 1 });
     const { newNodeClaims, unschedulable } = planFor(disks, [asked(), asked(), asked()]);
@@ -276,7 +276,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
     expect(unschedulable[0]?.reason).toContain('other claims take every PersistentVolume');
   });
 
-  test('of one pod bind to volumes that one node reaches, and leave to others what they need', () => {
+  test('of one pod bind to volumes that one node reaches, and leave other pods theirs', () => {
     const disks = [disk('d-0', 'zone-a'), disk('d-1', 'zone-b'), disk('d-2', 'zone-b')];
     const persistentVolumeClaims = ['x', 'y', 'z'].map((name) => claim(name, asked()));
     const pods = [
@@ -288,7 +288,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
-  test('that find it on the disk of one node are placed there or nowhere', () => {
+  test('that match a local volume place the pod on its node or nowhere', () => {
     const onHost = { matchExpressions: [{ key: labels.hostname, operator: 'In' as const, values: ['n'] }] };
     const local = disk('d', '', { local: { path: '/d' }, nodeAffinity: { required: { nodeSelectorTerms: [onHost] } } });
     expect(planFor([local], [asked()], { nodes: [node('n')] }).existingNodes).toHaveLength(1);
@@ -297,7 +297,7 @@ describe('claims of a class that provisions nothing (volumes/static-volumes)', (
   });
 });
 
-test('a local volume keeps a waiting pod on its host for as long as that is there (volumes/local-volumes)', () => {
+test('a local volume keeps a pending pod on its host for as long as that exists (volumes/local-volumes)', () => {
   const onHost = { matchExpressions: [{ key: labels.hostname, operator: 'In' as const, values: ['n'] }] };
   const persistentVolumes = [
     volume('v', { local: { path: '/d' }, nodeAffinity: { required: { nodeSelectorTerms: [onHost] } } }),

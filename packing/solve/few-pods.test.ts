@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import { instanceType, node, offering, packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 
-test('the zone of a single pod that spreads is the one with the cheapest node for it, not with the cheapest share of a node', () => {
+test('a single pod that spreads over zones goes to the zone with the cheapest node for it, not with the cheapest share of a larger one', () => {
   const at = (name: string, cpu: number, zone: string, price: number) =>
     instanceType(name, { cpu, offerings: [offering(zone, 'on-demand', price)] });
   const types = [at('small', 2, 'zone-a', 0.029), at('large', 16, 'zone-c', 0.1)];
@@ -17,7 +17,7 @@ test('the zone of a single pod that spreads is the one with the cheapest node fo
   expect(plan(packingInput({ pods }, { types })).pricePerHour).toBe(0.029);
 });
 
-test('no node is launched where pods fit on existing ones together, whichever comes first (scheduling/existing-nodes-first)', () => {
+test('no node is launched where existing ones hold the pods together, in whatever order (scheduling/existing-nodes-first)', () => {
   const nodes = [node('n1', { cpu: '2', memory: '8Gi' }), node('n2', { cpu: '2', memory: '2Gi' })];
   const pods = [pod('x', { cpu: '2', memory: '1Gi' }), pod('y', { cpu: '1900m', memory: '8Gi' })];
   const result = plan(packingInput({ pods, nodes }));

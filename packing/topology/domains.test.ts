@@ -22,15 +22,15 @@ const web = (count: number, topologySpreadConstraints: TopologySpreadConstraint[
 
 const only = (...zones: string[]) => [instanceType('m4', { cpu: 4, spot: 0, zones })];
 
-describe('domains that a spread rule counts', () => {
-  test('are those of nodes too that nothing can be launched beside: once they are full, the others wait for them', () => {
+describe('domains that a spread counts', () => {
+  test('include those of nodes where nothing can be launched: once these are full, further pods wait', () => {
     const nodes = [node('old', { cpu: '1', zone: 'zone-x' })];
     const result = plan(packingInput({ pods: web(5, spread()), nodes }, { types: only('zone-a') }));
     expect(zonesOf(result, nodes)).toEqual({ 'zone-a': 2, 'zone-x': 1 });
     expect(result.unschedulable).toHaveLength(2);
   });
 
-  test('are not those of nodes whose taints the pods do not tolerate, where these are honoured', () => {
+  test('exclude nodes whose taints the pods do not tolerate, under nodeTaintsPolicy Honor', () => {
     const taints = [{ key: 'apart', effect: 'NoSchedule' as const }];
     const nodes = [node('old', { zone: 'zone-x', taints })];
     const plans = (['Honor', 'Ignore'] as const).map((nodeTaintsPolicy) =>
@@ -39,7 +39,7 @@ describe('domains that a spread rule counts', () => {
     expect(plans.map((each) => zonesOf(each, nodes))).toEqual([{ 'zone-a': 3 }, { 'zone-a': 1 }]);
   });
 
-  test('are those that one of the alternatives of the node affinity admits, unless it is ignored', () => {
+  test("are those that one of the node affinity's terms admits, unless nodeAffinityPolicy is Ignore", () => {
     const affinity = {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -56,7 +56,7 @@ describe('domains that a spread rule counts', () => {
     expect(zonesOf(ignored)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
-  test('a node without the label is in none', () => {
+  test('exclude a node without the label', () => {
     const labelled = node('bare');
     const others = Object.entries(labelled.metadata.labels ?? {}).filter(([key]) => key !== zone);
     const bare = { ...labelled, metadata: { ...labelled.metadata, labels: Object.fromEntries(others) } };
@@ -64,7 +64,7 @@ describe('domains that a spread rule counts', () => {
     expect(zonesOf(result, [bare])).toEqual({ 'zone-a': 2, 'zone-b': 2 });
   });
 
-  test('as many as minDomains asks for are enough, fewer count as if one were empty', () => {
+  test('below minDomains count as if one were empty', () => {
     const types = only('zone-a', 'zone-b', 'zone-c');
     const zones = (minDomains: number) =>
       zonesOf(plan(packingInput({ pods: web(6, spread({ minDomains })) }, { types })));
@@ -73,10 +73,10 @@ describe('domains that a spread rule counts', () => {
   });
 });
 
-describe('anti-affinity that others have', () => {
+describe('anti-affinity of other pods', () => {
   const from = (app: string) => [{ labelSelector: { matchLabels: { app } }, topologyKey: zone }];
 
-  test('keeps pods away that come after them, where it is required', () => {
+  test('keeps the pods that it selects away, where it is required', () => {
     const shy = podsOf(1, 'shy', {
       cpu: '3',
       affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: from('loud') } },
@@ -93,7 +93,7 @@ describe('anti-affinity that others have', () => {
     expect(alone.unschedulable.length).toBeGreaterThan(0);
   });
 
-  test('does not where it is only preferred', () => {
+  test('does not keep them away where it is preferred', () => {
     const shy = podsOf(1, 'shy', {
       cpu: '3',
       affinity: {

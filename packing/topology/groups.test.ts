@@ -10,8 +10,8 @@ const { zone, hostname } = labels;
 const web: LabelSelector = { matchLabels: { app: 'web' } };
 const fresh = (...keys: string[]): Groups => new Groups(keys, new Namespaces(undefined, []));
 
-describe('pods that no selector can tell apart', () => {
-  test('are one identity, whatever other labels they have', () => {
+describe('topology identity: pods that no selector distinguishes', () => {
+  test('have one identity, whatever other labels they have', () => {
     const groups = fresh('app');
     const one = groups.identity('default', { app: 'web', hash: 'x' });
     expect(groups.identity('default', { app: 'web', hash: 'y' })).toBe(one);
@@ -26,7 +26,7 @@ describe('pods that no selector can tell apart', () => {
     ['no labels at all', ['default', { app: 'web' }], ['default', undefined]],
     ['an empty value', ['default', { app: '' }], ['default', {}]],
     ['values of other keys', ['default', { app: 'x', tier: '' }], ['default', { app: '', tier: 'x' }]],
-  ])('differ by %s', (_, left, right) => {
+  ])('have different identities with %s', (_, left, right) => {
     const groups = fresh('app', 'tier');
     const both = [groups.identity(...left), groups.identity(...right)];
     expect(both.map(({ index }) => index)).toEqual([0, 1]);
@@ -72,7 +72,7 @@ const affinityPod = (name: string, kind: Kind, term: Partial<PodAffinityTerm>, n
     },
   });
 
-describe('a spread constraint', () => {
+describe('a topology spread constraint', () => {
   test('is read with its defaults', () => {
     const [group] = groupsOf(spreadPod('a', {}));
     expect(group).toEqual({
@@ -88,7 +88,7 @@ describe('a spread constraint', () => {
     });
   });
 
-  test('looks at the nodes that its pods may be on: at none for an empty term, which matches none', () => {
+  test('counts nodes that its pods may be on: none for an empty required term', () => {
     const onTier = {
       terms: [expect.objectContaining({ requirements: new Map([['tier', expect.anything()]]) })],
       tolerations: undefined,
@@ -99,7 +99,7 @@ describe('a spread constraint', () => {
     expect(groupsOf(spreadPod('b', {}, { affinity: { nodeAffinity } }))[0]!.filter).toEqual(onTier);
   });
 
-  test('is read with what it says', () => {
+  test('is read with all its fields', () => {
     const [group] = groupsOf(
       spreadPod('a', { maxSkew: 3, minDomains: 2, topologyKey: hostname, matchLabelKeys: ['hash'] }),
     );
@@ -107,7 +107,7 @@ describe('a spread constraint', () => {
     expect(group).toMatchObject({ maxSkew: 3, minDomains: 2, key: hostname, hostname: true, selector });
   });
 
-  test('means the current key where it names an old one', () => {
+  test('is read with the current key for an old label', () => {
     const [old, current] = groupsOf(
       spreadPod('a', { topologyKey: 'failure-domain.beta.kubernetes.io/zone' }),
       spreadPod('b', {}),
@@ -125,7 +125,7 @@ describe('a spread constraint', () => {
       { nodeAffinityPolicy: 'Ignore', nodeTaintsPolicy: 'Honor' },
       { terms: false, tolerations: true },
     ],
-  ])('with %j looks at nodes by what these honour', (spread, expected) => {
+  ])('with %j counts the nodes that these policies honour', (spread, expected) => {
     const tolerations = [{ key: 'apart', operator: 'Exists' as const }];
     const [group] = groupsOf(spreadPod('a', spread, { nodeSelector: { [zone]: 'zone-a' }, tolerations }));
     if (expected === undefined) expect(group!.filter).toBeUndefined();
@@ -138,7 +138,7 @@ describe('a spread constraint', () => {
 });
 
 // Rule `topology/rules`.
-describe('equal rules are one group', () => {
+describe('equal topology rules are one group', () => {
   const inZones = (...zones: string[]): Pick<PodSpec, 'affinity'> => ({
     affinity: {
       nodeAffinity: {
@@ -212,7 +212,7 @@ describe('equal rules are one group', () => {
     expect(one === other).toBe(same);
   });
 
-  test('and a term is read as it stands', () => {
+  test('though a term is kept as written', () => {
     const [group] = groupsOf(
       affinityPod('a', 'podAntiAffinity', {
         namespaceSelector: {},
@@ -240,7 +240,7 @@ describe('equal rules are one group', () => {
   });
 });
 
-describe('the groups that select a pod', () => {
+describe('topology groups that select a pod', () => {
   const own = (groups: Groups) => groups.identity('default', { app: 'web', tier: 'front' });
   const term = (groups: Groups, labelSelector: LabelSelector | undefined, more: Partial<PodAffinityTerm> = {}): Group =>
     groups.term(
@@ -269,7 +269,7 @@ describe('the groups that select a pod', () => {
     expect(groupSelects(group, own(groups))).toBe(selected);
   });
 
-  test('are all of those with one label, in their order, and each once', () => {
+  test('are all of those that select it, in order, each once', () => {
     const groups = fresh('app', 'tier');
     const any = term(groups, {});
     const first = term(groups, web);
@@ -280,7 +280,7 @@ describe('the groups that select a pod', () => {
     expect(groups.matching(groups.identity('default', undefined))).toEqual([any]);
   });
 
-  test('include those that come later', () => {
+  test('include groups added later', () => {
     const groups = fresh('app', 'tier');
     const first = term(groups, web);
     expect(groups.matching(own(groups))).toEqual([first]);

@@ -42,10 +42,10 @@ const text = (groups: readonly Group[]): string[] =>
 const lists = ['spread', 'affinity', 'antiAffinity', 'hostSpread', 'hostAffinity', 'hostAntiAffinity'] as const;
 const sortedOut = (rules: Rules) => Object.fromEntries(lists.map((list) => [list, text(rules[list])]));
 
-describe('the rules that a pod has', () => {
+describe('topology rules of a pod', () => {
   const everyKind = withEveryKind('a', 'b');
 
-  test('are told apart by kind and by reach', () => {
+  test('are sorted by kind and by topology key', () => {
     const { rulesOf, book, compiled } = topologyOf(packingInput({ pods: [everyKind] }));
     const rules = rulesOf(everyKind);
     expect(sortedOut(rules)).toEqual({
@@ -65,7 +65,7 @@ describe('the rules that a pod has', () => {
     expect(rulesOf(everyKind)).toBe(rules);
   });
 
-  test('are those of the levelIndex that it stands on; only required anti-affinity keeps others off', () => {
+  test('are those of its relaxation level; only required anti-affinity excludes other pods', () => {
     const own = withAffinity('own', {
       podAntiAffinity: { ...required(term(zone, 'a')), ...preferred(term(zone, 'b')) },
     });
@@ -77,14 +77,14 @@ describe('the rules that a pod has', () => {
     expect(first.antiAffinity.map((group) => book.isBinding(group))).toEqual([true, false]);
   });
 
-  test('are its preferred affinity too, while that is not dropped', () => {
+  test('include its preferred affinity, until that is dropped', () => {
     const own = withAffinity('own', { podAffinity: { ...required(term(zone, 'a')), ...preferred(term(zone, 'b')) } });
     const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
     expect(text(rulesOf(own).affinity)).toEqual([`affinity ${zone} a`, `affinity ${zone} b`]);
     expect(text(rulesOf(own, -1).affinity)).toEqual([`affinity ${zone} a`]);
   });
 
-  test('are wanted where they are affinity or spread, of a domain or of a host', () => {
+  test('count pods for affinity and spread, of a domain or of a host', () => {
     const { rulesOf } = topologyOf(packingInput({ pods: [everyKind] }));
     const rules = rulesOf(everyKind);
     for (const list of ['spread', 'hostSpread', 'affinity', 'hostAffinity'] as const) {
@@ -93,7 +93,7 @@ describe('the rules that a pod has', () => {
     expect(wants(rules, rules.antiAffinity[0]!)).toBe(false);
   });
 
-  test('of others decide what those look at as well, where the pod does not have them itself', () => {
+  test('of other pods decide which nodes count for those, where the pod does not have them itself', () => {
     const picky = pod('picky', {
       labels: { app: 'own', kind: 'picky' },
       nodeSelector: { tier: 'critical' },
@@ -105,7 +105,7 @@ describe('the rules that a pod has', () => {
     expect(rulesOf(plain).keys).toEqual([labels.nodePool, 'tier', zone].sort());
   });
 
-  test('keep others off by anti-affinity alone', () => {
+  test('exclude other pods by anti-affinity alone', () => {
     const own = pod('own', {
       labels: { app: 'own' },
       topologySpreadConstraints: [spread(zone, 'own')],
@@ -115,7 +115,7 @@ describe('the rules that a pod has', () => {
     expect(rulesOf(own).keepsOff).toEqual([]);
   });
 
-  test('are those of its own class, not of another', () => {
+  test('are those of its class alone', () => {
     const plain = pod('plain', { labels: { app: 'plain' } });
     const shy = withAffinity('shy', { podAntiAffinity: required(term(zone, 'x')) });
     const { rulesOf } = topologyOf(packingInput({ pods: [plain, shy] }));
@@ -126,7 +126,7 @@ describe('the rules that a pod has', () => {
   });
 });
 
-describe('the keys on which the node of a pod must be decided', () => {
+describe("topology keys that must be decided for a pod's node", () => {
   const loud = pod('loud', { labels: { app: 'loud' } });
   const shyOf = (podAntiAffinity: Affinity['podAntiAffinity']): Pod =>
     withAffinity('shy', podAntiAffinity === undefined ? {} : { podAntiAffinity });
@@ -148,7 +148,7 @@ describe('the keys on which the node of a pod must be decided', () => {
     expect(rulesOf(own).keys).toEqual(expected);
   });
 
-  test('are those of rules of running pods too, once these bind', () => {
+  test("include those of running pods' rules, once these bind", () => {
     const { rulesOf, book } = topologyOf(packingInput({ pods: [loud, shyOf(preferred(term(zone, 'loud')))] }));
     const [group] = book.groups.all;
     expect(book.isBinding(group!)).toBe(false);
@@ -159,7 +159,7 @@ describe('the keys on which the node of a pod must be decided', () => {
   });
 });
 
-describe('the rules that select pods without them', () => {
+describe('topology rules that select pods without having them', () => {
   const plain = pod('plain', { labels: { app: 'plain' } });
   /** Looks at pods of the app in all ways. */
   const looker = (name: string, app: string): Pod =>
@@ -174,7 +174,7 @@ describe('the rules that select pods without them', () => {
   const [other, own] = [looker('other', 'plain'), looker('own', 'own')];
   const { rulesOf } = topologyOf(packingInput({ pods: [plain, other, own] }));
 
-  test.each(['spread', 'affinity'] as const)('are those of the kind that select a pod without them: %s', (kind) => {
+  test.each(['spread', 'affinity'] as const)('are those of the kind that select such a pod: %s', (kind) => {
     const found = selectingOthers(
       kind,
       [plain, other, own].map((each) => rulesOf(each)),
@@ -182,12 +182,12 @@ describe('the rules that select pods without them', () => {
     expect(text([...found])).toEqual([`${kind} ${zone} plain`, `${kind} ${hostname} plain`]);
   });
 
-  test('are none where each pod has those that select it', () => {
+  test('are none where each selected pod has the rule', () => {
     expect(selectingOthers('spread', [rulesOf(other), rulesOf(own)])).toEqual(new Set());
   });
 });
 
-describe('rules that may keep pods out of a domain', () => {
+describe('topology rules that may exclude a domain', () => {
   const own = withEveryKind('own', 'own');
   const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
   const { matched, ...ofOwn } = rulesOf(own);
@@ -196,18 +196,18 @@ describe('rules that may keep pods out of a domain', () => {
     matched.filter((group) => group.kind === kind && group.key === key);
   const excluding = ['spread', 'affinity', 'antiAffinity', 'hostAffinity'] as const;
 
-  test('are their own spread, affinity and anti-affinity, and affinity within a host', () => {
+  test("are a pod's spread, affinity and anti-affinity by domain, and affinity by host", () => {
     expect(mayExcludeDomains(none)).toBe(false);
     for (const list of excluding) expect(mayExcludeDomains({ ...none, [list]: ofOwn[list] })).toBe(true);
   });
 
-  test('are several of these together, too', () => {
+  test('are also several of these together', () => {
     const pairs = excluding.flatMap((one) => excluding.map((other) => [one, other] as const));
     for (const [one, other] of pairs)
       expect(mayExcludeDomains({ ...none, [one]: ofOwn[one], [other]: ofOwn[other] })).toBe(true);
   });
 
-  test('are not spread and anti-affinity between hosts', () => {
+  test('are not spread and anti-affinity by host', () => {
     const { hostSpread, hostAntiAffinity } = ofOwn;
     expect([hostSpread.length, hostAntiAffinity.length]).toEqual([1, 1]);
     expect(mayExcludeDomains({ ...none, ...{ hostSpread, hostAntiAffinity } })).toBe(false);
@@ -225,7 +225,7 @@ describe('rules that may keep pods out of a domain', () => {
     expect(mayExcludeDomains({ ...none, matched: matching(kind, key) })).toBe(mayExclude);
   });
 
-  test('are the anti-affinity of some others among rules that only count the pods', () => {
+  test('include the anti-affinity of others among rules that only count the pods', () => {
     expect(mayExcludeDomains({ ...none, matched })).toBe(true);
   });
 });

@@ -39,7 +39,7 @@ function counted(pods: readonly Pod[], nodes: readonly Node[]): Counted {
 const nodes = [node('n1', { zone: 'zone-a' }), node('n2', { zone: 'zone-b' }), node('n3', { zone: 'zone-b' })];
 
 describe('anti-affinity of running pods', () => {
-  test('binds whom it selects, by the pod that has it', () => {
+  test('excludes the pods that it selects, by the pod that has it', () => {
     const shy = running('shy', 'n1', antiAffinity(zone, 'loud'));
     const loud = pod('loud', { labels: { app: 'loud' } });
     const { owned, book, rulesOf, topologyCounts } = counted([shy, loud], nodes);
@@ -90,13 +90,13 @@ describe('anti-affinity of running pods', () => {
     expect(groups.all).toEqual([]);
   });
 
-  test('is the namespace of the pod’s own', () => {
+  test('has the namespace of its pod', () => {
     const shy = running('shy', 'n1', { ...antiAffinity(zone, 'loud'), namespace: 'other' });
     const { owned } = counted([shy], nodes);
     expect(owned.get('other/shy')![0]!.namespaces).toEqual(['other']);
   });
 
-  test('is counted by the name of the host too, and by every pod that has it', () => {
+  test('is counted by host name too, for every pod that has it', () => {
     const pods = ['n1', 'n2', 'n2'].map((name, i) => running(`shy-${i}`, name, antiAffinity(hostname, 'loud')));
     const renamed = [nodes[0]!, node('n2', { labels: { [hostname]: 'host-2' } })];
     const { topologyCounts, groups } = counted([...pods, pod('loud', { labels: { app: 'loud' } })], renamed);
@@ -105,14 +105,14 @@ describe('anti-affinity of running pods', () => {
   });
 });
 
-describe('running pods', () => {
+describe('running pods in topology counts', () => {
   const own = (spread: Partial<TopologySpreadConstraint> = {}, more: Options = {}): Pod =>
     pod('own', { labels: { app: 'web' }, ...spreads(spread), ...more });
   /** Counts by zone of the one rule. */
   const byZone = ({ topologyCounts, groups }: Counted): number[] =>
     ['zone-a', 'zone-b'].map((domain) => topologyCounts.count(groups.all[0]!, domain));
 
-  test('are counted where their node is, equal ones together, others apart', () => {
+  test('are counted in the domain of their node, equal ones together', () => {
     const there = [
       running('a', 'n1'),
       running('b', 'n2'),
@@ -166,7 +166,7 @@ describe('running pods', () => {
     expect(byZone(counted([pending, ...both], there))).toEqual(expected);
   });
 
-  test('are not looked at where there is no rule', () => {
+  test('are not read where no pod has a rule', () => {
     const { groups } = counted([pod('plain'), running('a', 'n1', { namespace: 'other' })], nodes);
     expect(groups.all).toEqual([]);
     expect(groups.identities).toHaveLength(1);

@@ -6,7 +6,7 @@ import { selectorKeys } from '../compile/selector-keys.js';
 const web: LabelSelector = { matchLabels: { app: 'web' } };
 const only = (key: string, operator: 'In' | 'NotIn', ...values: string[]) => ({ key, operator, values });
 
-describe('the label keys that a selector reads', () => {
+describe('label keys that a selector reads', () => {
   test.each<[string, LabelSelector | undefined, string[]]>([
     ['none without a selector', undefined, []],
     ['none of an empty one', {}, []],
@@ -20,7 +20,7 @@ describe('the label keys that a selector reads', () => {
   });
 });
 
-describe('whom all of the terms select', () => {
+describe('pods that all terms select', () => {
   const here = (selector: LabelSelector | undefined, ...namespaces: string[]): Chosen => ({
     selector,
     namespaces: namespaces.length === 0 ? undefined : namespaces,
@@ -82,7 +82,7 @@ describe('matchLabelKeys and mismatchLabelKeys', () => {
     expect(withLabelKeys(web, labels, match, mismatch)).toEqual({ ...web, matchExpressions: expected });
   });
 
-  test('come after the expressions of the selector', () => {
+  test('are added after the expressions of the selector', () => {
     const selector: LabelSelector = { matchExpressions: [{ key: 'app', operator: 'Exists' }] };
     expect(withLabelKeys(selector, labels, ['hash'])).toEqual({
       matchExpressions: [{ key: 'app', operator: 'Exists' }, only('hash', 'In', 'x')],
@@ -90,7 +90,7 @@ describe('matchLabelKeys and mismatchLabelKeys', () => {
     expect(selector.matchExpressions).toHaveLength(1);
   });
 
-  test('say nothing where there are none, where the pod has no labels, or where nothing is selected', () => {
+  test('change nothing where they are empty, the pod has no labels, or there is no selector', () => {
     expect(withLabelKeys(web, labels, undefined)).toBe(web);
     expect(withLabelKeys(web, labels, [], [])).toBe(web);
     expect(withLabelKeys(web, undefined, ['hash'])).toEqual({ ...web, matchExpressions: [] });
@@ -98,7 +98,7 @@ describe('matchLabelKeys and mismatchLabelKeys', () => {
   });
 });
 
-describe('the namespaces of an affinity term', () => {
+describe('namespaces of an affinity term', () => {
   const namespace = (name: string, labels?: Record<string, string>): Namespace => ({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -135,7 +135,7 @@ describe('the namespaces of an affinity term', () => {
     expect(all.of({ topologyKey: 'k', ...term }, 'own')).toEqual(expected);
   });
 
-  test('what the object says of its labels counts, the name is a label of every namespace', () => {
+  test('are selected by labels, and each namespace has its name as a label', () => {
     const renamed = new Namespaces([namespace('a', { 'kubernetes.io/metadata.name': 'b' })], []);
     expect(renamed.of({ topologyKey: 'k', namespaceSelector: named('b') }, 'own')).toEqual(['a']);
     const none = new Namespaces(undefined, []);

@@ -69,8 +69,8 @@ function companyInZones() {
   return { topologyCounts, group: rulesOf(follower).affinity[0]!, follower, plain, put };
 }
 
-describe('counts', () => {
-  test('start at nothing, add up by domain, and are taken away again', () => {
+describe('topology counts', () => {
+  test('begin at 0, add up by domain, and are subtracted again', () => {
     const { topologyCounts, group } = countsFor(spreadPod());
     expect([
       topologyCounts.count(group, 'zone-a'),
@@ -90,7 +90,7 @@ describe('counts', () => {
     expect([topologyCounts.count(group, 'zone-a'), topologyCounts.total(group)]).toEqual([0, 1]);
   });
 
-  test('tell who is selected from who has the rule', () => {
+  test('separate pods that are selected from pods that have the rule', () => {
     const { topologyCounts, group } = countsFor(spreadPod());
     topologyCounts.addOwner(group, 'zone-a', 2);
     topologyCounts.addOwner(group, 'zone-a', 1);
@@ -98,7 +98,7 @@ describe('counts', () => {
     expect([topologyCounts.count(group, 'zone-a'), topologyCounts.total(group)]).toEqual([0, 0]);
   });
 
-  test('of pods that were put somewhere: by what selects them, and by the anti-affinity that they have', () => {
+  test('record placed pods for the rules that select them and for their anti-affinity', () => {
     const shy = pod('shy', {
       labels: { app: 'web' },
       affinity: {
@@ -132,7 +132,7 @@ describe('counts', () => {
     expect(counts()).toEqual([0, 0, 0, 0]);
   });
 
-  test('of pods with rules of the host name alone: by the name of the host, whatever is decided', () => {
+  test('of host name rules are recorded by host', () => {
     const alone = spreadPod({ topologyKey: hostname });
     const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [alone] }));
     const rules = rulesOf(alone);
@@ -143,7 +143,7 @@ describe('counts', () => {
     ]);
   });
 
-  test('say where pods with an affinity can have come to: not where those whom it selects all have it, but for the first', () => {
+  test('say where pods with affinity may be: where another pod is selected, or the first has begun', () => {
     const { topologyCounts, group, follower, plain, put } = companyInZones();
     expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(false);
     put(follower, 'zone-a', 2);
@@ -160,7 +160,7 @@ describe('counts', () => {
     expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(false);
   });
 
-  test('say where the first with an affinity may have been, though others came elsewhere later: nowhere where some run', () => {
+  test('say where the first pod with affinity may have begun, and nowhere while some run', () => {
     const { topologyCounts, group, follower, plain, put } = companyInZones();
     topologyCounts.markRunning();
     expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(false);
@@ -178,7 +178,7 @@ describe('counts', () => {
     expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(false);
   });
 
-  test('keep a skew in turn where those without the rule come after those who have it and after those who run', () => {
+  test('check a skew in turn where pods without the rule come after those with it and those that run', () => {
     const own = spreadPod();
     const plain = pod('plain', { labels: { app: 'web' } });
     const { topologyCounts, group, compiled, rules } = countsFor(own, { others: [plain] });
@@ -196,7 +196,7 @@ describe('counts', () => {
     expect(topologyCounts.keepsSkewInOrder(group, 'zone-a')).toBe(false);
   });
 
-  test('leave out pods on nodes that the rule does not look at', () => {
+  test('leave out pods on nodes that the rule does not count', () => {
     const critical = spreadPod({ nodeTaintsPolicy: 'Honor' }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });
     const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
@@ -209,7 +209,7 @@ describe('counts', () => {
     expect(topologyCounts.count(group!, 'zone-a')).toBe(1);
   });
 
-  test('of a host leave out nobody: what it comes to be while pods join is open, and whoever has the rule may be there', () => {
+  test('of a host leave out no pod, since its labels are not decided yet', () => {
     const critical = spreadPod({ topologyKey: hostname }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });
     const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
@@ -219,7 +219,7 @@ describe('counts', () => {
   });
 });
 
-describe('the emptiest domain that a spread rule looks at', () => {
+describe('the fewest pods in a domain that a spread counts', () => {
   test.each<[string, Record<string, number>, Partial<TopologySpreadConstraint>, number]>([
     ['has none before anything is counted', {}, {}, 0],
     ['has none while one domain is empty', { 'zone-a': 3 }, {}, 0],
@@ -235,7 +235,7 @@ describe('the emptiest domain that a spread rule looks at', () => {
     expect(topologyCounts.least(group)).toBe(expected);
   });
 
-  test('is looked for again when somebody has come or gone', () => {
+  test('are counted again after pods are added or removed', () => {
     const { topologyCounts, group } = countsFor(spreadPod());
     const steps: Record<string, number>[] = [{ 'zone-a': 3, 'zone-b': 1 }, { 'zone-b': 4 }, { 'zone-a': -2 }];
     const seen: number[] = [];
@@ -246,14 +246,14 @@ describe('the emptiest domain that a spread rule looks at', () => {
     expect(seen).toEqual([1, 3, 1]);
   });
 
-  test('is always a node that could be made, for the host name', () => {
+  test('are 0 for the host name, since a new node is possible', () => {
     const own = spreadPod({ topologyKey: hostname }, { nodeSelector: { [hostname]: 'old' } });
     const { topologyCounts, group } = countsFor(own, { nodes: [node('old')] });
     fill(topologyCounts, group, { old: 3 });
     expect(topologyCounts.least(group)).toBe(0);
   });
 
-  test('is none where there is no domain at all', () => {
+  test('are 0 where there is no domain', () => {
     const { topologyCounts, group } = countsFor(spreadPod({ topologyKey: 'example.com/rack', minDomains: 0 }));
     expect(topologyCounts.domains(group)).toStrictEqual([]);
     fill(topologyCounts, group, { somewhere: 2 });
@@ -261,7 +261,7 @@ describe('the emptiest domain that a spread rule looks at', () => {
   });
 });
 
-describe('the domains of a rule', () => {
+describe('the domains of a topology rule', () => {
   const taints: Taint[] = [{ key: 'apart', effect: 'NoSchedule' }];
   const soft: Taint[] = [{ key: 'apart', effect: 'PreferNoSchedule' }];
   const tolerations: PodSpec['tolerations'] = [{ key: 'apart', operator: 'Exists' }];
@@ -309,7 +309,7 @@ describe('the domains of a rule', () => {
   });
 });
 
-describe('whether a rule counts a node', () => {
+describe('whether a topology rule counts a node', () => {
   const taints: Taint[] = [{ key: 'apart', effect: 'NoSchedule' }];
   const onlyA: Partial<PodSpec> = { nodeSelector: { [zone]: 'zone-a' } };
   test.each<[string, Partial<TopologySpreadConstraint>, string, Taint[], boolean]>([
@@ -362,12 +362,12 @@ describe('whether a rule counts a node', () => {
 });
 
 // Rule `topology/any-binding-order`.
-describe('while spread knows the domains of some nodes only', () => {
+describe('spread limited to the domains of some nodes', () => {
   const zones = ['zone-a', 'zone-b', 'zone-c'];
   const inZones = (compiled: Compiled, ...names: string[]): Site['kind'][] =>
     names.map((name) => siteWith(compiled, { [zone]: name }).kind);
 
-  test('those are its domains, and its emptiest one is among them; afterwards all are again', () => {
+  test('has only their domains and their fewest pods; afterwards all again', () => {
     const { topologyCounts, group, compiled } = countsFor(spreadPod(), { zones });
     fill(topologyCounts, group, { 'zone-a': 2, 'zone-b': 1 });
     const told = (): unknown => [topologyCounts.domains(group), topologyCounts.least(group)];
@@ -380,7 +380,7 @@ describe('while spread knows the domains of some nodes only', () => {
     expect(told()).toEqual([zones, 0]);
   });
 
-  test('all are again where that fails', () => {
+  test('has all domains again after a failure', () => {
     const { topologyCounts, group, compiled } = countsFor(spreadPod(), { zones });
     const fail = (): never => {
       throw new Error('failed');
@@ -389,7 +389,7 @@ describe('while spread knows the domains of some nodes only', () => {
     expect(topologyCounts.domains(group)).toEqual(zones);
   });
 
-  test('rules that no pod was counted for have their domains, too', () => {
+  test('has domains for rules that no pod was counted for, too', () => {
     const own = pod('web', {
       labels: { app: 'web' },
       topologySpreadConstraints: [labels.capacityType, zone].map((topologyKey) => ({

@@ -20,8 +20,8 @@ const waiting = [
 const trial = new Trial(input({ nodes, pods: waiting, types: [lean, even, rich] }), new Map());
 const free = (name: string): Float64Array => trial.nodes.find(({ view }) => view.name === name)!.free;
 
-describe('how differently amounts are made up', () => {
-  test('is nothing for multiples, and grows with what one resource is worth of them', () => {
+describe('dissimilarity of two resource amounts', () => {
+  test('is 0 for multiples, and grows with the worth of the differing resource', () => {
     const { worth } = trial;
     const half = free('n2').map((amount) => amount / 2);
     expect(worth.dissimilarity(half, free('n2'))).toBeCloseTo(0, 9);
@@ -30,12 +30,12 @@ describe('how differently amounts are made up', () => {
     expect(worth.dissimilarity(free('n2'), free('n0'))).toBeGreaterThan(near);
   });
 
-  test('is most where one of them is worth nothing', () => {
+  test('is 2 where one amount is worth nothing', () => {
     expect(trial.worth.dissimilarity(free('n0'), new Float64Array(free('n0').length))).toBe(2);
   });
 });
 
-test('nodes come first whose room is made up like the demand, and none without room', () => {
+test('nodes whose free room resembles the request come first, and those without room are left out', () => {
   const names = (demand: Float64Array): string[] =>
     alikeFirst(trial.worth)(trial.nodes, demand).map(({ view }) => view.name);
   const quarter = (name: string): Float64Array => free(name).map((amount) => amount / 4);

@@ -4,8 +4,8 @@ import { placingOf } from '../../test/builders/placing.js';
 import { spreads } from '../../test/builders/topology.js';
 import { Journal, JournaledAssigner, JournaledTopologyCounts } from './journal.js';
 
-describe('a journal', () => {
-  test('takes back the last first, as far as its mark', () => {
+describe('the journal of a trial', () => {
+  test('undoes the last change first, back to its mark', () => {
     const journal = new Journal();
     const done = vi.fn();
     journal.note(() => done('a'));
@@ -19,7 +19,7 @@ describe('a journal', () => {
     expect(journal.mark()).toBe(0);
   });
 
-  test('takes nothing back that is cleared', () => {
+  test('undoes nothing after it is cleared', () => {
     const journal = new Journal();
     const done = vi.fn();
     journal.note(done);
@@ -30,7 +30,7 @@ describe('a journal', () => {
   });
 });
 
-test('counts are taken back', () => {
+test('journaled topology counts are undone', () => {
   const own = pod('p', { labels: { app: 'web' }, ...spreads() });
   const { compiled, nodes, rulesOf } = placingOf(packingInput({ pods: [own] }));
   const counts = new JournaledTopologyCounts(compiled, nodes);
@@ -52,7 +52,7 @@ test('counts are taken back', () => {
   expect(told()).toEqual(before);
 });
 
-test('what is put on a node is taken back', () => {
+test('pods, ports and volumes placed on a node are undone', () => {
   const driver = 'csi';
   const own = pod('p', {
     labels: { app: 'web' },

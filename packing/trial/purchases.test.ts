@@ -48,8 +48,8 @@ function world() {
 }
 const nodes = (remaining: number): PoolLimit => ({ pool: 'default', resource: 'nodes', remaining });
 
-describe('one after the other, purchases are', () => {
-  test('by what is to be placed', () => {
+describe('repeated purchases are computed anew for', () => {
+  test('other parts', () => {
     const { bought, web, two, shy, large } = world();
     expect(bought([web])).toEqual(['m4 4']);
     expect(bought([two])).toEqual(['m2 2']);
@@ -61,34 +61,34 @@ describe('one after the other, purchases are', () => {
     expect(bought([])).toEqual([]);
   });
 
-  test('by what may be launched for it', () => {
+  test('other profiles', () => {
     const { bought, web, feasibility } = world();
     expect(bought([web])).toEqual(['m4 4']);
     expect(bought([{ ...web, profiles: feasibility.intern([]) }])).toBeUndefined();
   });
 
-  test('by limits', () => {
+  test('other limits', () => {
     const { bought, shy } = world();
     expect(bought([shy], [nodes(2)])).toHaveLength(2);
     expect(bought([shy], [nodes(1)])).toBeUndefined();
     expect(bought([shy], [nodes(2)])).toHaveLength(2);
   });
 
-  test('by the highest price of a node', () => {
+  test('another highest price of a node', () => {
     const { bought, web } = world();
     expect(bought([web], [], search, 0.25)).toEqual(['m2 2', 'm2 2']);
     expect(bought([web], [], search)).toEqual(['m4 4']);
     expect(bought([web], [], search, 0.1)).toBeUndefined();
   });
 
-  test('of one node where that is asked for', () => {
+  test('a search for one node', () => {
     const { bought, web, shy, large } = world();
     expect(bought([web, large], [], 'one node')).toEqual(['m8 5']);
     expect(bought([shy], [], 'one node')).toBeUndefined();
     expect(bought([shy], [], search)).toHaveLength(2);
   });
 
-  test('undefined where some of the pods have no node', () => {
+  test('parts of which some pods have no node, with undefined', () => {
     const { bought, web, large } = world();
     expect(bought([web, large], [nodes(1)], search, 0.45)).toBeUndefined();
   });

@@ -44,7 +44,7 @@ function trialOf(
 const search = { search: { units: 100 }, most: Infinity };
 
 describe('nodes of a trial', () => {
-  test('are those that stay and those that may go, these with what stays on them', () => {
+  test('are those that stay and the candidates, each with the pods that stay on it', () => {
     const agent = pod('agent', on('gone', { cpu: '500m' }));
     const mover = pod('mover', on('gone'));
     const nodes = [node('stays'), node('gone'), node('out')];
@@ -61,7 +61,7 @@ describe('nodes of a trial', () => {
     expect(trial.poolOf('none')).toBeUndefined();
   });
 
-  test('without pods that stay have all their room', () => {
+  test('have all their room where no pods stay', () => {
     const mover = pod('mover', on('gone'));
     const { cpus, trial } = trialOf({ nodes: [node('gone')], pods: [mover] }, { gone: [] });
     expect(cpus('gone')).toBe(4);
@@ -69,21 +69,21 @@ describe('nodes of a trial', () => {
     expect(cpus('gone')).toBe(2);
   });
 
-  test('pods that cannot be placed are of no class', () => {
+  test('have no class for pods that cannot be placed', () => {
     const broken = pod('broken', { cpu: 'x' });
     const { trial } = trialOf({ pods: [broken] });
     expect(trial.classOf(broken)).toBeUndefined();
     expect(trial.queue).toEqual([]);
   });
 
-  test('what pods ask for adds up', () => {
+  test('load: the requests of pods add up', () => {
     const [one, two] = [podsOf(2, 'p'), podsOf(1, 'q', { cpu: '2' })];
     const { trial, loads } = trialOf({ pods: [...one, ...two] });
     expect(trial.loadOf(loads(...one, ...two))[0]).toBe(4000);
   });
 });
 
-describe('what is tried', () => {
+describe('steps of a trial', () => {
   const own = podsOf(2, 'p', on('gone'));
   const start = () => {
     const world = trialOf({ nodes: [node('gone'), node('a')], pods: own }, { gone: [] });
@@ -91,7 +91,7 @@ describe('what is tried', () => {
     return world;
   };
 
-  test('is taken back', () => {
+  test('are undone', () => {
     const { trial, stateOf, cpus, loads } = start();
     expect(cpus('gone')).toBe(2);
     expect(trial.placer.placements).toEqual([]);
@@ -110,7 +110,7 @@ describe('what is tried', () => {
     expect([cpus('gone'), cpus('a')]).toEqual([2, 4]);
   });
 
-  test('is taken back to a mark', () => {
+  test('are undone back to a mark', () => {
     const { trial, stateOf, cpus, loads } = start();
     trial.begin();
     trial.removePods(stateOf('gone'), new Map());
@@ -124,7 +124,7 @@ describe('what is tried', () => {
     expect([cpus('gone'), cpus('a')]).toEqual([2, 4]);
   });
 
-  test('is kept', () => {
+  test('stay after a commit', () => {
     const { trial, cpus, loads, stateOf } = start();
     trial.placer.setTargets([stateOf('a')]);
     trial.begin();
@@ -134,7 +134,7 @@ describe('what is tried', () => {
     expect(cpus('a')).toBe(3);
   });
 
-  test('is kept for as long as it has no effect', () => {
+  test('stay only within withoutEffect', () => {
     const { trial, cpus, loads, stateOf } = start();
     trial.placer.setTargets([stateOf('a')]);
     const seen = trial.withoutEffect(() => {
@@ -150,10 +150,10 @@ describe('what is tried', () => {
   });
 });
 
-describe('pods on targets', () => {
+describe('pods placed on target nodes of a trial', () => {
   const nodes = [node('a', { cpu: '2' }), node('b', { cpu: '2', zone: 'zone-b' })];
 
-  test('fill them in order; what has no room becomes parts, if nodes may be launched', () => {
+  test('fill them in order; the rest becomes parts, if nodes may be launched', () => {
     const own = podsOf(5, 'p');
     const { trial, stateOf, loads } = trialOf({ nodes, pods: own });
     trial.placer.setTargets([stateOf('b'), stateOf('a')]);
@@ -165,7 +165,7 @@ describe('pods on targets', () => {
     expect(other.trial.placer.place(other.loads(...own), false, [])).toBe(false);
   });
 
-  test('that have no place at all', () => {
+  test('fail where a pod fits nowhere', () => {
     const own = podsOf(1, 'p', { cpu: '99' });
     const { trial, loads } = trialOf({ nodes, pods: own });
     expect(trial.placer.place(loads(...own), true, [])).toBe(false);
@@ -176,7 +176,7 @@ describe('pods on targets', () => {
     ['pickiest', 'shy-0'],
     ['scarcest', 'shy-0'],
     ['alike', 'shy-0'],
-  ] as const)('come in the order of %s', (filling, first) => {
+  ] as const)('are placed in the order of %s', (filling, first) => {
     const large = podsOf(1, 'large', { cpu: '2' });
     const shy = podsOf(1, 'shy', { ...web, ...apart('web', hostname) });
     const { trial, stateOf, loads } = trialOf({ nodes: [node('a', { cpu: '2' })], pods: [...large, ...shy] });
@@ -186,7 +186,7 @@ describe('pods on targets', () => {
     expect(stateOf('a').pods.map(({ metadata }) => metadata.name)).toEqual([first]);
   });
 
-  test('go to nodes whose room is made up like what they ask for', () => {
+  test('go to nodes whose free room resembles their requests', () => {
     const thirsty = podsOf(1, 'thirsty', { cpu: '1', memory: '7Gi' });
     const busy = podsOf(1, 'busy', { cpu: '3', memory: '1Gi' });
     const takenBy = (filling: 'pickiest' | 'alike') => {
@@ -207,7 +207,7 @@ describe('pods on targets', () => {
     expect([takenBy('pickiest'), takenBy('alike')]).toEqual([['a'], ['b']]);
   });
 
-  test('of which there are most come first among the picky, by scarcity', () => {
+  test('with most siblings are placed first among restricted ones, by scarcity', () => {
     const few = podsOf(1, 'few', {
       labels: { app: 'few' },
       cpu: '1500m',
@@ -224,7 +224,7 @@ describe('pods on targets', () => {
     expect(order('scarcest')).toEqual(['many-0']);
   });
 
-  test('with affinity come after those that they may want', () => {
+  test('with affinity are placed after those that they may select', () => {
     const fond = podsOf(1, 'fond', { cpu: '2', ...near('web') });
     const wanted = podsOf(1, 'web', { ...web, nodeSelector: { [zone]: 'zone-b' } });
     const { trial, loads } = trialOf({ pods: [...fond, ...wanted] });
@@ -233,7 +233,7 @@ describe('pods on targets', () => {
     expect(parts).toHaveLength(2);
   });
 
-  test('that prefer something else give it up', () => {
+  test('give up preferences', () => {
     const own = podsOf(1, 'p', {
       affinity: {
         nodeAffinity: {
@@ -248,7 +248,7 @@ describe('pods on targets', () => {
     expect(stateOf('a').pods).toEqual(own);
   });
 
-  test('that only wait have room, or nothing is launched for them', () => {
+  test('that only wait need room, and nothing is launched for them', () => {
     const own = podsOf(3, 'p', { cpu: '2' });
     const { trial, classOf } = trialOf({ nodes, pods: own });
     expect(trial.placer.placeWaiting(classOf(own[0]!), own.slice(0, 2))).toBe(true);
@@ -256,7 +256,7 @@ describe('pods on targets', () => {
   });
 });
 
-describe('pods on one very node', () => {
+describe('pods placed on one given node of a trial', () => {
   const put = (options: PodOptions, count = 2, nodeOptions: Parameters<typeof node>[1] = {}, others: Pod[] = []) => {
     const own = podsOf(count, 'p', options);
     const { trial, stateOf, classOf } = trialOf({
@@ -281,7 +281,7 @@ describe('pods on one very node', () => {
     expect(put(options, count, nodeOptions)).toBe(expected);
   });
 
-  test('give up a preference that it does not meet', () => {
+  test('give up a preference that the node does not meet', () => {
     const preferring: PodOptions = {
       affinity: {
         nodeAffinity: {
@@ -295,7 +295,7 @@ describe('pods on one very node', () => {
   });
 });
 
-describe('launches', () => {
+describe('launches of a trial', () => {
   const own = podsOf(3, 'p', on('gone'));
   const world = (limits?: Record<string, string>) => {
     const made = trialOf(
@@ -308,7 +308,7 @@ describe('launches', () => {
     return { ...made, parts };
   };
 
-  test('are bought for parts, below what they may cost', () => {
+  test('are bought for parts, below a highest price', () => {
     const { trial, parts } = world();
     const bought = trial.buy(parts, [], search)!;
     expect(bought.map(({ type, capacityType, price, counted }) => [type, capacityType, price, counted])).toEqual([
@@ -321,7 +321,7 @@ describe('launches', () => {
     expect(trial.buy(parts, [], { search: 'one node', most: Infinity })?.map(({ type }) => type)).toEqual(['m4']);
   });
 
-  test('that limits do not allow become possible by nodes that go', () => {
+  test('above a limit become possible when candidates are removed', () => {
     const { trial, parts, stateOf } = world({ nodes: '1' });
     expect(trial.buy(parts, [], search)).toBeUndefined();
     expect(trial.buy(parts, [stateOf('gone')], search)).toHaveLength(1);
@@ -330,7 +330,7 @@ describe('launches', () => {
     expect(byCpu.trial.buy(byCpu.parts, [byCpu.stateOf('gone')], search)).toHaveLength(1);
   });
 
-  test('use up limits, and give them back when they are gone', () => {
+  test('count toward limits, until they are released', () => {
     const { trial, parts } = world({ nodes: '2' });
     const [bought] = trial.buy(parts, [], search)!;
     const launched = trial.launch(bought!, undefined, 'new');
@@ -343,7 +343,7 @@ describe('launches', () => {
     expect(trial.blank(bought!, 'blank').index).toBe(second.index + 1);
   });
 
-  test('without effect use nothing up', () => {
+  test('within withoutEffect count toward nothing afterwards', () => {
     const { trial, parts } = world({ nodes: '2' });
     const [bought] = trial.buy(parts, [], search)!;
     trial.withoutEffect(() => {
@@ -375,7 +375,7 @@ describe('launches', () => {
     expect(launched.kind.taints).toEqual([]);
   });
 
-  test('are described as NodeClaims, and found again', () => {
+  test('are described as NodeClaims, and found again by these', () => {
     const { trial, parts, loads } = world();
     const bought = trial.buy(parts, [], search)!;
     const [planned] = trial.describe(bought, [])!;
@@ -423,7 +423,7 @@ describe('launches', () => {
     expect(launched({ instanceType: 'none' })).toEqual(['m4', own]);
   });
 
-  test('have as many types as minValues asks for (min-values/at-replacement)', () => {
+  test('list as many types as minValues requires (min-values/at-replacement)', () => {
     const varied = pool('default', { requirements: [{ key: labels.instanceType, operator: 'Exists', minValues: 2 }] });
     const { trial } = trialOf({ pods: own, nodePools: [varied] });
     const [planned] = trial.describe([], []) ?? [];
@@ -449,7 +449,7 @@ describe('launches', () => {
     expect(['on-demand', 'spot', 'reserved'].map((kind) => launches.offers(kind))).toEqual([true, true, false]);
   });
 
-  test('give back nothing for nodes of other NodePools', () => {
+  test('get no limits back from nodes of other NodePools', () => {
     const nodes = [node('gone', { pool: 'other' })];
     const nodePools = [
       pool('default', { limits: { nodes: '0', cpu: '100' } }),
@@ -462,7 +462,7 @@ describe('launches', () => {
     expect(trial.buy(parts, [stateOf('gone')], search)).toBeUndefined();
   });
 
-  test('are in the zone that is asked for', () => {
+  test('are in the required zone', () => {
     const { trial, parts } = world();
     const [planned] = trial.describe(trial.buy(parts, [], search)!, [])!;
     const zoneOf = (...values: string[]) => {
@@ -478,7 +478,7 @@ describe('launches', () => {
     expect(trial.launchOf({ ...planned!, cheapest: { ...planned!.cheapest, commitment: 'c' } })).toBeUndefined();
   });
 
-  test('have the DaemonSets of their node on them', () => {
+  test('have the DaemonSets of their node', () => {
     const waiting = podsOf(3, 'w');
     const agent: DaemonSet = {
       apiVersion: 'apps/v1',
@@ -500,7 +500,7 @@ describe('launches', () => {
     expect(trial.launch(bought!, undefined, 'n').free[0]).toBe(500);
   });
 
-  test('are of kinds of their own', () => {
+  test('have a node kind each', () => {
     const { trial, parts } = world();
     const [bought] = trial.buy(parts, [], search)!;
     const kinds = [1, 2].map((i) => trial.launch(bought!, undefined, `n${i}`).kind.index);
@@ -518,7 +518,7 @@ describe('launches', () => {
     expect(launched.ports.map(({ hostPort }) => hostPort)).toEqual([81]);
   });
 
-  test('of an unknown NodePool have the types of none', () => {
+  test('of an unknown NodePool meet no minValues', () => {
     const { trial } = trialOf({ pods: own });
     const claim = (...keys: readonly (readonly [string, number])[]) =>
       ({
@@ -533,10 +533,10 @@ describe('launches', () => {
   });
 });
 
-describe('counts of topology', () => {
+describe('topology counts of a trial', () => {
   const spread = (maxSkew: number): PodOptions => ({ ...web, ...spreads({ maxSkew }) });
 
-  test('are without pods that are taken off their node', () => {
+  test('leave out pods that are removed from their node', () => {
     const own = podsOf(1, 'p', { ...spread(1), nodeName: 'a' });
     const { trial, stateOf, loads, classOf } = trialOf(
       { nodes: [node('a'), node('a2')], pods: own },
@@ -554,7 +554,7 @@ describe('counts of topology', () => {
   test.each([
     ['that have them already', true, 1],
     ['that do not', false, 2],
-  ])('are with pods of launches %s', (_, counted, inZone) => {
+  ])('include pods of launches %s', (_, counted, inZone) => {
     const own = podsOf(3, 'p', spread(2));
     const { trial, stateOf, loads, classOf } = trialOf({ nodes: [node('a', { cpu: '16' })], pods: own });
     trial.placer.setTargets([]);

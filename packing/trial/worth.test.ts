@@ -25,17 +25,17 @@ function worthOf(...pods: Pod[]) {
   return { worth, vector, cpu: worth.of(vector(1, 0)), memory: worth.of(vector(0, 1)) };
 }
 
-describe('what resources are worth', () => {
+describe('worth of resources', () => {
   test('is their share of the cheapest nodes for the pods', () => {
     expect(worthOf(...podsOf(4, 'p')).cpu).toBeCloseTo(0.1, 6);
     expect(worthOf(...podsOf(4, 'p', inZone('zone-b'))).cpu).toBeCloseTo(0.2, 6);
   });
 
-  test('is nothing of what is left over anyway', () => {
+  test('is 0 for a resource that is left over', () => {
     expect(worthOf(...podsOf(4, 'p')).memory).toBe(0);
   });
 
-  test('is the mean over what is wanted', () => {
+  test('is the mean over the requests', () => {
     const few = podsOf(1, 'p', inZone('zone-a'));
     const more = podsOf(3, 'q', inZone('zone-b'));
     expect(worthOf(...few, ...more).cpu).toBeCloseTo((0.1 + 3 * 0.2) / 4, 6);
@@ -43,11 +43,11 @@ describe('what resources are worth', () => {
     expect(worthOf(large, ...podsOf(1, 'q', inZone('zone-b'))).cpu).toBeCloseTo((3 * 0.1 + 0.2) / 4, 6);
   });
 
-  test('counts no pods that cannot be placed', () => {
+  test('ignores pods that cannot be placed', () => {
     expect(worthOf(...podsOf(4, 'p'), pod('huge', { cpu: '99' }), pod('broken', { cpu: 'x' })).cpu).toBeCloseTo(0.1, 6);
   });
 
-  test('is told of the right resource where others are asked for by no pod that can be placed', () => {
+  test('is that of the right resource where unplaceable pods request others', () => {
     const [unsold, sold] = ['example.com/a', 'example.com/b'];
     const huge = pod('huge', { requests: { [unsold]: '1' } });
     const own = podsOf(4, 'p', { cpu: '100m', requests: { [sold]: '1' } });
@@ -62,22 +62,22 @@ describe('what resources are worth', () => {
     expect([of(sold), of(unsold)]).toEqual([expect.closeTo(0.2, 6), 0]);
   });
 
-  test('is nothing where nothing is wanted', () => {
+  test('is 0 without requests', () => {
     const { cpu, memory, worth, vector } = worthOf();
     expect([cpu, memory]).toEqual([0, 0]);
     expect(worth.dissimilarity(vector(1, 1), vector(1, 1))).toBe(2);
   });
 
-  test('of what is missing is nothing', () => {
+  test('of a missing amount is 0', () => {
     const { worth, vector } = worthOf(...podsOf(4, 'p'));
     expect(worth.of(vector(-1, 1))).toBe(0);
   });
 });
 
-describe('how differently amounts are made up', () => {
+describe('dissimilarity of two resource amounts by worth', () => {
   const both = () => worthOf(...podsOf(4, 'p'), ...podsOf(4, 'q', { cpu: '100m', memory: '15Gi' }));
 
-  test('is nothing for multiples and most where nothing is in common', () => {
+  test('is 0 for multiples and 2 where nothing is in common', () => {
     const { worth, vector } = both();
     expect(worth.dissimilarity(vector(1, 16), vector(2, 32))).toBeCloseTo(0, 9);
     expect(worth.dissimilarity(vector(1, 0), vector(0, 1))).toBeCloseTo(2, 9);
@@ -85,7 +85,7 @@ describe('how differently amounts are made up', () => {
     expect(worth.dissimilarity(vector(1, 0), vector(1, -9))).toBeCloseTo(0, 9);
   });
 
-  test('is most where one of them is worth nothing', () => {
+  test('is 2 where one amount is worth nothing', () => {
     const { worth, vector } = both();
     expect(worth.dissimilarity(vector(0, 0), vector(1, 1))).toBe(2);
     expect(worth.dissimilarity(vector(1, 1), vector(0, 0))).toBe(2);
