@@ -47,7 +47,7 @@ describe('usage errors of orders, before anything is sent', () => {
     [
       'a length that is none',
       [...cluster, '--cluster', '--because', 'x', '--for', 'soon'],
-      /--for: "soon" is no duration/,
+      /--for: "soon" is not a duration/,
     ],
     [
       'no time',
@@ -63,9 +63,11 @@ describe('usage errors of orders, before anything is sent', () => {
     await expect(history([...cluster, 'pod', 'a'])).rejects.toThrow(
       /'pod' is invalid for argument 'kind'. Allowed choices are node/,
     );
-    await expect(report([...cluster, '--since', 'yesterday'])).rejects.toThrow(/--since: "yesterday" is no duration/);
+    await expect(report([...cluster, '--since', 'yesterday'])).rejects.toThrow(
+      /--since: "yesterday" is not a duration/,
+    );
     await expect(order('expedite', [...cluster, 'n1', '--within', 'x'])).rejects.toThrow(
-      /--within: "x" is no duration/,
+      /--within: "x" is not a duration/,
     );
   });
 });

@@ -8,30 +8,29 @@ import type { ClusterDeps } from './deps.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
 
-/** A node that does not come to be initialized is waited for so long, from its claim's creation. */
+/** A node that is not initialized this long after its claim's creation is no longer awaited. */
 const longestWaitMs = 30 * 60_000;
 
 export interface AwaitedNode {
-  /** Or the claim's name, while there is no node. */
+  /** The claim's name while there is no node. */
   readonly node: string;
-  /** By Stowage, which launched the node for the pod; else by kube-scheduler or whoever nominated it. */
+  /** Whether Stowage launched the node for the pod; otherwise kube-scheduler or another component nominated it. */
   readonly own: boolean;
 }
 
 /**
- * The node that a pending pod is on its way to: it is nominated to it, or a plan put it on one that is still to be initialized, or has
- * been for less than `nominationMs`.
- * It has its room there: planning it anew together with others could place it where they were to go, and launch for them once
- * more. Undefined once there is nothing to wait for.
+ * The node that a pending pod awaits: the pod is nominated to it, or a plan placed it on a node that is not initialized
+ * yet, or has been for less than `nominationMs`. The pod has room there: planning it again with other pods could place
+ * it in their room, and launch another node for them. Undefined once there is nothing to wait for.
  */
 export function awaitedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   return isPending(pod) ? (nominatedNode(deps, pod) ?? launchedFor(deps, pod)) : undefined;
 }
 
 /**
- * The node that a pending pod is nominated to: by kube-scheduler, which makes room for it there, or by Stowage. Undefined when
- * the node is gone or going, or it is one that Stowage nominated and has been initialized for `nominationMs` without the pod
- * having been bound.
+ * The node to which a pending pod is nominated, by kube-scheduler (preemption) or by Stowage. Undefined if the node is
+ * gone or being deleted, or if Stowage nominated it and it has been initialized for `nominationMs` without the pod
+ * being bound.
  */
 export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   const name = pod.status?.nominatedNodeName ?? '';
@@ -59,7 +58,7 @@ function isAwaited({ now, nominationMs }: Deps, claim: NodeClaim): boolean {
   return !(now() >= Date.parse(claim.metadata.creationTimestamp ?? '') + longestWaitMs);
 }
 
-/** Awaited claims by the pods that are planned there, those still to be initialized before others; worked out once for each state of them. */
+/** Awaited claims by the pods planned on them; uninitialized claims take precedence. Cached by the list of claims. */
 function claimsByPod(deps: Deps, claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
   let byPod = known.get(claims);
   if (byPod === undefined) {
@@ -82,17 +81,19 @@ const plannedPodKeys = ({ metadata }: NodeClaim): readonly string[] =>
 
 const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
 
-/** Whether nodes are launched for the pod (provisioning/pending-pods): it pends for lack of one, and is on its way to none. */
+/**
+ * Whether nodes are launched for the pod (provisioning/pending-pods): it is pending for lack of a node and awaits none.
+ */
 export function lacksNode(deps: Deps, pod: Pod): boolean {
   return isPending(pod) && awaitedNode(deps, pod) === undefined;
 }
 
-/** Whether the pod needs a node and is on its way to none, whether kube-scheduler has looked at it or not. */
+/** Whether the pod needs a node and awaits none, even if kube-scheduler has not tried it yet. */
 export function waitsForRoom(deps: Deps, pod: Pod): boolean {
   return isUnassigned(pod) && awaitedNode(deps, pod) === undefined;
 }
 
-/** The pods that Stowage launched a node for and that are on their way, `namespace/name`, by node. */
+/** By node: the pods (`namespace/name`) for which Stowage launched it and that are not bound yet. */
 export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly string[]> {
   const byNode = new Map<string, string[]>();
   for (const pod of deps.cache.all('Pod')) {
@@ -106,8 +107,8 @@ export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly stri
 }
 
 /**
- * Nodes that were launched for pods which are still on a node that goes, by name: a drain that is blocked keeps them empty until it
- * lets the pods go, or their node stays. `judged`: nodes that are being decided about, and may be tainted for that.
+ * Nodes launched for pods that are still on a draining node, by name. While the drain is blocked they stay empty, until
+ * the pods are evicted or the drain is cancelled. `judged`: nodes under validation, which may be tainted for it.
  */
 export function nodesForPodsOfDrainingNodes(
   { cache }: Pick<Deps, 'cache'>,
@@ -124,7 +125,7 @@ export function nodesForPodsOfDrainingNodes(
   });
 }
 
-/** The node that the pod is on, if that drains and the pod has to go elsewhere. */
+/** The pod's node, if it is draining and the pod must move. */
 function drainingNodeOf(cache: Deps['cache'], key: string): string | undefined {
   const [namespace = '', name = ''] = key.split('/');
   const pod = cache.get('Pod', { namespace, name });
@@ -134,12 +135,12 @@ function drainingNodeOf(cache: Deps['cache'], key: string): string | undefined {
   return node !== undefined && isDeletingNode(node) ? from : undefined;
 }
 
-/** When the claim's node was initialized, milliseconds of the epoch. */
+/** When the claim's node was initialized, milliseconds since the epoch. */
 export function initializedAt({ status }: NodeClaim): number | undefined {
   return isTrue(status?.conditions, 'Initialized') ? transitionOf(status?.conditions, 'Initialized') : undefined;
 }
 
-/** A pod that came after the node was initialized is in no plan of it, even if an earlier one of its name was. */
+/** A pod created after the node was initialized is not in its plan, even if an earlier pod with this name was. */
 export function isPlannedOn(pod: Pod, claim: NodeClaim): boolean {
   const planned = claim.metadata.annotations?.[annotations.plannedPods];
   if (planned === undefined || !`,${planned},`.includes(`,${podKey(pod)},`)) return false;

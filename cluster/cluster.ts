@@ -17,7 +17,7 @@ import { overlaysInEffect } from './overlays.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
 
-/** Claims and pools of another provider's node class are none of ours (node-claims/managed). */
+/** Claims and pools of another provider's node class are not managed (node-claims/managed). */
 export function isManaged(deps: Pick<ClusterDeps, 'cloud'>, ref: ClassRef): boolean {
   const { group, kind } = deps.cloud.nodeClassKind;
   return ref.group === group && ref.kind === kind;
@@ -27,7 +27,7 @@ export function managedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): reado
   return deps.cache.all('NodeClaim').filter(({ spec }) => isManaged(deps, spec.nodeClassRef));
 }
 
-/** Claims that have no instance yet, and may become more than one type: what they will hold is not known. */
+/** Claims that have no instance yet and may become one of several types: their capacity is unknown. */
 export function unlaunchedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodeClaim[] {
   return managedClaims(deps).filter((claim) => {
     const { metadata, status } = claim;
@@ -36,7 +36,7 @@ export function unlaunchedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): re
   });
 }
 
-/** The instance types that the claim may become, where it names them. */
+/** The instance types that the claim lists, if any. */
 export function instanceTypesOf({ spec }: NodeClaim): readonly string[] {
   return spec.requirements.find(({ key, operator }) => key === labels.instanceType && operator === 'In')?.values ?? [];
 }
@@ -55,7 +55,10 @@ export function poolOf(cache: ClusterCache, claim: NodeClaim): NodePool | undefi
   return name === undefined ? undefined : cache.get('NodePool', { name });
 }
 
-/** NodePools that are gone, with how many NodeClaims they left: `kubectl delete nodepool --cascade=orphan` keeps those. */
+/**
+ * NodePools that no longer exist, with the number of their NodeClaims: `kubectl delete nodepool --cascade=orphan` keeps
+ * those.
+ */
 export function lostPools(pools: readonly NodePool[], claims: readonly NodeClaim[]): ReadonlyMap<string, number> {
   const known = new Set(pools.map(({ metadata }) => metadata.name));
   const lost = new Map<string, number>();
@@ -67,21 +70,21 @@ export function lostPools(pools: readonly NodePool[], claims: readonly NodeClaim
   return lost;
 }
 
-/** What to do about these. */
+/** How to fix this. */
 export const lostPoolRemedy = (name: string): string =>
-  `create NodePool ${name} again, and its nodes are managed; or kubectl delete nodeclaims -l ${labels.nodePool}=${name} drains and ends them`;
+  `create NodePool ${name} again, to manage its nodes, or run kubectl delete nodeclaims -l ${labels.nodePool}=${name} drains and ends them`;
 
-/** Whether the node is on its way out. */
+/** Whether the node is being deleted. */
 export function isDeletingNode(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
 }
 
-/** What finds Nodes in a cache. */
+/** Look-up of Nodes in a cache. */
 export interface NodeLookUps extends Pick<ClusterCache, 'nodeByProviderId'> {
   get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
 }
 
-/** The Node of a claim's instance: where several have its providerID, the one that registered (registration/second-node). */
+/** The Node of a claim's instance. If several have its providerID, the registered one (registration/second-node). */
 export function nodeOf(cache: NodeLookUps, claim: NodeClaim): Node | undefined {
   const { providerID = '', nodeName = '' } = claim.status ?? {};
   if (providerID === '') return undefined;
@@ -90,8 +93,9 @@ export function nodeOf(cache: NodeLookUps, claim: NodeClaim): Node | undefined {
 }
 
 /**
- * Whether the Node of a claim's instance has to be registered, for the first time or anew: it was removed by force, and the kubelet that came up
- * again made one that has nothing of the claim (registration/registered-anew). Another Node beside it is none of these.
+ * Whether the Node of a claim's instance must be registered, for the first time or again: it was removed by force, and
+ * kubelet created it again without the claim's labels (registration/registered-anew). False for additional Nodes of the
+ * instance.
  */
 export function isUnregistered({ metadata, spec }: Node, claim: NodeClaim): boolean {
   if (metadata.deletionTimestamp !== undefined) return false;
@@ -101,7 +105,10 @@ export function isUnregistered({ metadata, spec }: Node, claim: NodeClaim): bool
   return !isOwned && metadata.labels?.[labels.registered] === undefined;
 }
 
-/** A Node of an EC2NodeClass that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. Its claim need not have had a NodePool. */
+/**
+ * Whether a Node has Karpenter's finalizer and no claim whose termination would remove it, while its EC2NodeClass is
+ * being deleted. Its claim may have had no NodePool.
+ */
 export function isOrphanedNode({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
   const { nodePool, ec2NodeClass } = labels;
   if (metadata.deletionTimestamp === undefined) return false;
@@ -115,8 +122,8 @@ export function isOrphanedNode({ metadata, spec }: Node, claims: readonly NodeCl
 }
 
 /**
- * Names of every Node of that Node's instance, its own first (termination/several-nodes): a kubelet that comes up again under another name registers a Node
- * beside the one that it had.
+ * Names of every Node of that Node's instance, its own first (termination/several-nodes): a kubelet that restarts with
+ * another name registers an additional Node.
  */
 export function nodesOfInstance(
   cache: Pick<ClusterCache, 'get' | 'all'>,
@@ -128,13 +135,13 @@ export function nodesOfInstance(
   return [...new Set([nodeName, ...own.map(({ metadata }) => metadata.name ?? '')])];
 }
 
-/** What a node has by its own status, and until it says so by its claim (limits/counted-capacity). */
+/** Capacity from the node's status; from the claim until the node reports it (limits/counted-capacity). */
 export function countedCapacity(claim: Pick<NodeClaim, 'status'>, node: Pick<Node, 'status'> | undefined): Resources {
   const reported = Object.entries(parseResources(node?.status?.capacity)).filter(([, amount]) => amount > 0);
   return { ...parseResources(claim.status?.capacity), ...Object.fromEntries(reported) };
 }
 
-/** Instance types by pool. A pool whose types cannot be had is left out, and harms no other (it is logged). */
+/** Instance types by pool. A pool whose types cannot be read is left out and logged; others are not affected. */
 export async function cataloguesOf(
   deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log'>,
   pools: readonly NodePool[],
@@ -153,12 +160,12 @@ export async function cataloguesOf(
   return catalogues;
 }
 
-/** Every managed node as decisions about it read it. */
+/** Every managed node, as input for decisions. */
 export async function nodeViews(deps: ClusterDeps): Promise<readonly NodeView[]> {
   return viewsWith(deps, (await nodePrices(deps)).prices);
 }
 
-/** What nodes cost (disruption-cost/price-of-a-node), and what is left out of that; `catalogues` are the cloud's, by NodePool. */
+/** Prices of nodes (disruption-cost/price-of-a-node), and what they omit; `catalogues`: from the cloud, by NodePool. */
 export async function nodePrices(
   deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log' | 'gates' | 'packing' | 'now'>,
   catalogues?: ReadonlyMap<string, readonly InstanceType[]>,
@@ -177,7 +184,7 @@ export async function nodePrices(
   return pricesIn({ objects, catalogues: known, settings: packing, now: now() });
 }
 
-/** The same with prices that are at hand. */
+/** The same with given prices. */
 export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: NodePrices): readonly NodeView[] {
   return managedClaims(deps).map((claim) => {
     const node = nodeOf(deps.cache, claim);
@@ -192,12 +199,12 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
   });
 }
 
-/** The Node's name, and before there is one its claim's. */
+/** The Node's name; the claim's while there is no Node. */
 export function nodeNameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
   return node?.metadata.name ?? claim.metadata.name ?? '';
 }
 
-/** The node as decisions and their records name it. */
+/** The node as named in decisions and their records. */
 export function candidateOf(view: Pick<NodeView, 'claim' | 'node' | 'pricePerHour'>): Candidate {
   const { claim, pricePerHour } = view;
   return { claim: identityOf(claim), node: nodeNameOf(view), ...labelsOf(claim), pricePerHour };

@@ -4,7 +4,7 @@ import type { Log } from '../core/telemetry.js';
 import type { ClusterCache, KubeClient } from '../kube/port.js';
 import type { PackingSettings } from '../packing/types.js';
 
-/** What it takes to see the cluster as decisions see it. */
+/** Dependencies for reading the cluster. */
 export interface ClusterDeps {
   readonly cluster: string;
   readonly kube: KubeClient;
@@ -13,10 +13,10 @@ export interface ClusterDeps {
   readonly packing: PackingSettings;
   readonly gates: FeatureGates;
   readonly log: Log;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How long a node with pods on their way is left alone, milliseconds (provisioning/nominated-nodes). */
+  /** How long a node with nominated pods is not disrupted, milliseconds (provisioning/nominated-nodes). */
   readonly nominationMs: number;
-  /** Whether kube-scheduler is told which node the plan put a pod on (NOMINATE_PODS). */
+  /** Whether pods are nominated to their planned nodes (NOMINATE_PODS). */
   readonly nominatePods: boolean;
 }

@@ -7,7 +7,7 @@ import type { Metrics } from '../core/telemetry.js';
 import type { ClusterDeps } from './deps.js';
 import { labelsOf } from './node-labels.js';
 
-/** Reasons that the consolidation policy of the NodePool decides about. */
+/** Reasons governed by the consolidation policy of the NodePool. */
 const consolidating: ReadonlySet<string> = new Set(['empty', 'underutilized']);
 
 /** Counts a NodeClaim whose termination has begun, and its pods that need another node (metrics/disrupted). */

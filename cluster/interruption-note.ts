@@ -8,16 +8,17 @@ import type { KubeClient } from '../kube/port.js';
 import { identityOf } from './node-labels.js';
 import { updateClaim, updateNode } from './writes.js';
 
-/** What the cloud said of the instance of a claim that it takes. */
+/** The notice of the cloud for a claim's instance. */
 export interface InterruptionNote {
   readonly kind: string;
-  /** When it said so, milliseconds of the epoch. */
+  /** Time of the notice, milliseconds since the epoch. */
   readonly at: number;
 }
 
 /**
- * Rule `interruption/recorded-first`: writes the notice on the claim and taints its node, without Temporal. Many nodes that are interrupted
- * at once take no more pods within seconds, and the notice outlives whatever handles it. `claim` and `node` are what a cache has.
+ * Rule `interruption/recorded-first`: writes the notice on the claim and taints its node, without Temporal. If many
+ * nodes are interrupted at once, they are all tainted within seconds, and the notice survives a failure of its handler.
+ * `claim` and `node` come from a cache.
  */
 export async function noteInterruption(
   kube: KubeClient,
@@ -43,7 +44,7 @@ export async function noteInterruption(
   await updateNode(kube, node.metadata.name ?? '', taint, node);
 }
 
-/** The annotation of a claim that holds the notice. */
+/** The claim annotation with the notice. */
 export const noteMark = ({ kind, at }: InterruptionNote): Record<string, string> => ({
   [annotations.interruption]: JSON.stringify({ kind, at }),
 });
@@ -51,7 +52,7 @@ export const noteMark = ({ kind, at }: InterruptionNote): Record<string, string>
 const noteShape = object({ kind: text, at: epochMs });
 const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
 
-/** The notice on the claim; undefined where there is none, and for text that is none. */
+/** The notice on the claim; undefined if there is none or its text is invalid. */
 export function interruptionNoteOf({ metadata }: Pick<NodeClaim, 'metadata'>): InterruptionNote | undefined {
   const noted = metadata.annotations?.[annotations.interruption];
   if (noted === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { settleAll } from '../core/at-once.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 
-/** Those of the kinds of which the cache may lack something that happened until `since`, milliseconds of the epoch. */
+/** The kinds whose cache may lack changes made before `since`, milliseconds since the epoch. */
 export async function laggingKinds(
   cache: Pick<ClusterCache, 'isFresh'>,
   kinds: readonly Kind[],

@@ -7,10 +7,10 @@ import { parseResources } from '../core/quantities.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
-/** Nodes are looked at again only when something changed: the cache then has another array. */
+/** Nodes are checked again only after a change, when the cache returns another array. */
 const seen = new WeakMap<object, readonly [readonly Node[], readonly NodeClaim[]]>();
 
-/** What registered nodes really have shrinks what is promised of their type and image (instance-types/known-memory). */
+/** Records the actual capacity of registered nodes for their type and image (instance-types/known-memory). */
 export function learnCapacity(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): void {
   const nodes = deps.cache.all('Node');
   const claims = deps.cache.all('NodeClaim');
@@ -23,7 +23,7 @@ export function learnCapacity(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): void 
   }
 }
 
-/** What the claim says, and what its node has of it. */
+/** Capacity in the claim and on its node. */
 function observe(deps: Pick<ClusterDeps, 'cache'>, claim: NodeClaim): ObservedCapacity | undefined {
   if (!isTrue(claim.status?.conditions, 'Registered')) return undefined;
   const reported = nodeOf(deps.cache, claim)?.status?.capacity;
@@ -35,7 +35,7 @@ function observe(deps: Pick<ClusterDeps, 'cache'>, claim: NodeClaim): ObservedCa
     const expected = parseResources(claim.status?.capacity);
     return { instanceType, imageId, nodeClassHash, capacity: parseResources(reported), expected };
   } catch {
-    // Nothing is learned from a node that says what is no amount: whoever packs it says so.
+    // A node with invalid quantities is skipped here; packing reports it.
     return undefined;
   }
 }

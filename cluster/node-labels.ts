@@ -8,7 +8,7 @@ export interface NodeLabels {
   readonly capacityType: string;
 }
 
-/** What a claim or node says it is; an empty text where it does not say. */
+/** Labels of a claim or node; empty where missing. */
 export function labelsOf({ metadata }: KubernetesObject): NodeLabels {
   const own = metadata.labels ?? {};
   return {
@@ -24,5 +24,5 @@ export function identityOf({ metadata }: KubernetesObject): { readonly name: str
   return { name: metadata.name ?? '', uid: metadata.uid ?? '' };
 }
 
-/** The NodePool of a claim in a sentence: one that somebody made by hand may have none. */
+/** The NodePool of a claim, for messages. A claim created by a user may have none. */
 export const poolText = (nodePool: string): string => (nodePool === '' ? 'no NodePool' : `NodePool ${nodePool}`);

@@ -7,13 +7,13 @@ import type { ClusterDeps } from './deps.js';
 
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
-/** The NodeOverlays in effect (node-overlays/in-effect): none with the gate off, and none that is invalid. */
+/** The NodeOverlays in effect (node-overlays/in-effect): none with the gate off; invalid ones are left out. */
 export function overlaysInEffect({ cache, gates }: Pick<ClusterDeps, 'cache' | 'gates'>): readonly NodeOverlay[] {
   if (!gates.NodeOverlay) return [];
   return cache.all('NodeOverlay').filter(isInEffect);
 }
 
-/** One that cannot even be checked has no effect. */
+/** An overlay whose check fails has no effect. */
 function isInEffect(overlay: NodeOverlay): boolean {
   try {
     return nodeOverlayIssues(overlay).every(isWarning);
@@ -22,7 +22,7 @@ function isInEffect(overlay: NodeOverlay): boolean {
   }
 }
 
-/** The pools' catalogues as packing sees them, with overlays and what users pay for a node. The same maps for the same of these. */
+/** The pools' catalogues with overlays and node costs applied. Returns the same maps for the same inputs. */
 export function withOverlays(
   deps: Pick<ClusterDeps, 'cache' | 'gates'>,
   pools: readonly NodePool[],

@@ -15,10 +15,13 @@ import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
 import { refusalsInForce } from './refused-pods.js';
 
-/** What of the world packing reads. */
+/** The dependencies for packing input. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
 
-/** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. `waits`: which pods without a node count. */
+/**
+ * The input of packing from the current cache, without objects whose feature gate is off. `waits`: which pods without a
+ * node count.
+ */
 export async function packingInput(
   deps: PackingDeps,
   pools: readonly NodePool[],
@@ -58,8 +61,8 @@ export async function packingInput(
 }
 
 /**
- * Pods that pend for another reason than the lack of a node are none of ours (provisioning/nominated-pods, provisioning/refused-pods). Those that Stowage launched a node for count as
- * bound to it for as long as they are on their way.
+ * Pods that are pending for another reason than a missing node are left out (provisioning/nominated-pods,
+ * provisioning/refused-pods). Pods for which Stowage launched a node count as bound to it until they arrive.
  */
 function asPacked(deps: PackingDeps, pod: Pod, waits: (pod: Pod) => boolean): readonly Pod[] {
   if ((pod.spec.nodeName ?? '') !== '') return [pod];
@@ -72,8 +75,8 @@ function asPacked(deps: PackingDeps, pod: Pod, waits: (pod: Pod) => boolean): re
 }
 
 /**
- * The cluster as disruptions reckon with it (consolidation/room-of-pending-pods): pods that kube-scheduler has not looked at yet wait for room
- * as those do that it found none for. `refused`: pods that it leaves without a node though they have room.
+ * The input of packing for disruption (consolidation/room-of-pending-pods): pods that kube-scheduler has not tried yet
+ * need room like those it found unschedulable. `refused`: pods that it leaves pending although they have room.
  */
 export async function disruptionInput(
   deps: PackingDeps,
@@ -83,7 +86,7 @@ export async function disruptionInput(
   return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(podKey(pod)));
 }
 
-/** The same object each time, so that packing threads need not be told anew. */
+/** Returns the same object for the same input, so that packing threads need not receive it again. */
 function onNode(pod: Pod, nodeName: string): Pod {
   let copy = copies.get(pod);
   if (copy?.spec.nodeName !== nodeName) copies.set(pod, (copy = { ...pod, spec: { ...pod.spec, nodeName } }));
@@ -93,8 +96,8 @@ function onNode(pod: Pod, nodeName: string): Pod {
 const copies = new WeakMap<Pod, Pod>();
 
 /**
- * A claim without an instance has at least the room of the smallest type that it may become (provisioning/cache-is-current). The same object for
- * the same catalogue.
+ * A claim without an instance has at least the room of the smallest type that it lists (provisioning/cache-is-current).
+ * Returns the same object for the same catalogue.
  */
 function withLeastRoom(claim: NodeClaim, catalogues: ReadonlyMap<string, readonly InstanceType[]>): NodeClaim {
   const { allocatable, capacity } = claim.status ?? {};
@@ -110,7 +113,7 @@ function withLeastRoom(claim: NodeClaim, catalogues: ReadonlyMap<string, readonl
 
 const promised = new WeakMap<NodeClaim, { readonly types: readonly InstanceType[]; readonly claim: NodeClaim }>();
 
-/** Undefined where the claim does not name its types, or one of them is unknown. */
+/** Undefined if the claim lists no types, or an unknown one. */
 function leastRoom(claim: NodeClaim, types: readonly InstanceType[]): Record<string, string> | undefined {
   const names = new Set(instanceTypesOf(claim));
   const rooms = types.filter(({ name }) => names.has(name)).map(allocatableOf);
@@ -123,7 +126,7 @@ function leastRoom(claim: NodeClaim, types: readonly InstanceType[]): Record<str
   return Object.fromEntries(least);
 }
 
-/** CapacityBuffers and what they may refer to (capacity-buffers/spec). */
+/** CapacityBuffers and the objects they may refer to (capacity-buffers/spec). */
 export function buffersOf({ cache }: Pick<ClusterDeps, 'cache'>): Required<BufferObjects> {
   return {
     capacityBuffers: cache.all('CapacityBuffer'),
@@ -143,7 +146,7 @@ async function gatedCatalogues(
   return new Map([...catalogues].map(([name, types]) => [name, withoutReserved(types)]));
 }
 
-/** The same array for the same array, so that what packing keeps by identity is kept. */
+/** Returns the same array for the same input, since packing caches by identity. */
 function withoutReserved(types: readonly InstanceType[]): readonly InstanceType[] {
   let result = unreserved.get(types);
   if (result === undefined) {

@@ -3,7 +3,7 @@ import type { Pause, PauseScope } from '../workflows/messages.js';
 
 const scopeKinds = { Cluster: 'cluster', NodePool: 'nodePool', Node: 'node', Reason: 'reason' } as const;
 
-/** A DisruptionPause as workflows know it. */
+/** A DisruptionPause in the form that workflows use. */
 export function pauseOf({ spec, metadata }: DisruptionPause): Pause {
   const until = endOf(spec);
   return {
@@ -22,10 +22,10 @@ export function scopeOfPause({ kind, name, reason }: DisruptionPause['spec']['sc
   };
 }
 
-/** Whether the pause has ended by itself; `now` is in milliseconds of the epoch. */
+/** Whether the pause has expired; `now` is in milliseconds since the epoch. */
 export const isPauseOver = ({ spec }: DisruptionPause, now: number): boolean => endOf(spec) <= now;
 
-/** Milliseconds of the epoch; infinity for one that does not end by itself. */
+/** Milliseconds since the epoch; infinity if it does not expire. */
 function endOf({ until }: DisruptionPause['spec']): number {
   return until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
 }

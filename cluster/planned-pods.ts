@@ -8,10 +8,10 @@ import type { ClusterDeps } from './deps.js';
 import { podsAwaitingNodes } from './awaited-nodes.js';
 import { inBatches } from '../core/at-once.js';
 
-/** Annotations of an object have 256 KiB together; the pods that a claim names take a quarter at most. */
+/** Annotations of an object are limited to 256 KiB in total; the list of pods takes at most a quarter. */
 const longestText = 64 * 1024;
 
-/** The pods that the last plan put on the claim's node, `namespace/name`, as the claim's annotation has them. */
+/** Annotation value for the pods (`namespace/name`) that the last plan placed on the claim's node. */
 export function plannedPodsText(pods: readonly string[]): string {
   const text = pods.join();
   return text.length <= longestText ? text : text.slice(0, text.lastIndexOf(',', longestText));
@@ -20,15 +20,15 @@ export function plannedPodsText(pods: readonly string[]): string {
 export const plannedPods = ({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] =>
   namesIn(metadata.annotations?.[annotations.plannedPods]);
 
-/** Those of them that kube-scheduler has to be told of the node (provisioning/nominated-pods). */
+/** Those of them that must be nominated to the node for kube-scheduler (provisioning/nominated-pods). */
 export const podsToNominate = ({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] =>
   namesIn(metadata.annotations?.[annotations.podsToNominate]);
 
 const namesIn = (text = ''): readonly string[] => (text === '' ? [] : text.split(','));
 
 /**
- * Pods that this plan put on nodes which are still to be initialized: their claims name them too, so that they have their room
- * there from now on. Nothing depends on it: a claim that cannot be written keeps what an earlier plan said.
+ * Records pods that this plan placed on nodes that are not initialized yet: their claims list them, so that their room
+ * is reserved from now on. Best effort: a claim that cannot be written keeps the list of an earlier plan.
  */
 export async function notePlannedPods(
   deps: ClusterDeps,
@@ -57,7 +57,7 @@ export async function notePlannedPods(
       const nodePool = metadata.labels?.[labels.nodePool];
       deps.log.warn(
         { nodeClaim: name, nodePool, error: messageOf(error) },
-        'cannot note the pods that are planned for a node',
+        'cannot record the pods that are planned for a node',
       );
     }
   });

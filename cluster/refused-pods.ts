@@ -15,14 +15,18 @@ import type { ClusterDeps } from './deps.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'now'>;
 
-/** For so long kube-scheduler may leave a pod without a node that has room for it, while nothing changes there. It may be busy, or stand still. */
+/**
+ * How long kube-scheduler may leave a pod pending although a node has room for it, without changes there. It may be
+ * busy or stopped.
+ */
 const patienceMs = 10 * 60_000;
-/** And for so long at most, whatever changes there. */
+/** Upper limit, whatever changes there. */
 const longestMs = 60 * 60_000;
 
 /**
- * When kube-scheduler counts as refusing the pod (`namespace/name`) on the node, which has room for it as far as packing can see,
- * milliseconds of the epoch (provisioning/refused-pods). It retries a pod when something changes, and after five minutes at the latest.
+ * When kube-scheduler counts as refusing the pod (`namespace/name`) on the node, which has room for it according to
+ * packing, milliseconds since the epoch (provisioning/refused-pods). kube-scheduler retries a pod after changes, and
+ * after five minutes at the latest.
  */
 export function refusedAt({ cache }: Deps, pod: string, nodeName: string): number {
   const [namespace = '', name = ''] = pod.split('/');
@@ -39,13 +43,16 @@ export function refusedAt({ cache }: Deps, pod: string, nodeName: string): numbe
   return Number.isNaN(at) ? Infinity : at;
 }
 
-/** Whether no pod that would need another node is on the claim's node: it was launched in vain, if pods were planned there. */
+/**
+ * Whether the claim's node has no pod that would need another node: if pods were planned there, it was launched in
+ * vain.
+ */
 export function holdsNothing({ cache }: Deps, claim: NodeClaim): boolean {
   const name = nodeOf(cache, claim)?.metadata.name;
   return name !== undefined && !cache.podsOnNode(name).some(isReschedulable);
 }
 
-/** Labels that differ from pod to pod of one workload. */
+/** Labels that differ between pods of one workload. */
 const ownLabels: ReadonlySet<string> = new Set([
   'statefulset.kubernetes.io/pod-name',
   'apps.kubernetes.io/pod-index',
@@ -56,7 +63,7 @@ const ownLabels: ReadonlySet<string> = new Set([
   'job-name',
 ]);
 
-/** Equal for pods that scheduling cannot tell apart. */
+/** Equal for pods that scheduling cannot distinguish. */
 export function podShape({ metadata, spec }: Pod): string {
   let specText = specTexts.get(spec);
   if (specText === undefined) {
@@ -68,7 +75,7 @@ export function podShape({ metadata, spec }: Pod): string {
 
 const specTexts = new WeakMap<Pod['spec'], string>();
 
-/** What NodePools remember of refused pods. */
+/** Refused pods recorded on NodePools. */
 export function podRefusals({ cache, now }: Deps): readonly PodRefusal[] {
   return cache.all('NodePool').flatMap((pool) => refusalsOn(pool, now()));
 }
@@ -76,7 +83,9 @@ export function podRefusals({ cache, now }: Deps): readonly PodRefusal[] {
 export const refusalsOn = ({ metadata }: NodePool, now: number): readonly PodRefusal[] =>
   podRefusalsOf(metadata.annotations?.[annotations.podsRefused], now);
 
-/** Tells which pods no node is launched for now, and why; read once for many pods. */
+/**
+ * Returns a function that says whether and why no node is launched for a pod now; reads the records once for many pods.
+ */
 export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefined {
   const now = deps.now();
   const byShape = new Map(

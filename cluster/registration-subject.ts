@@ -4,7 +4,7 @@ import { conditionOf } from '../core/conditions.js';
 import { nodeClassOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
-/** The generations that registrations of the pool are about now. */
+/** The current generations of the pool and its node class, for its registration health. */
 export function registrationSubject(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, pool: NodePool): RegistrationSubject {
   const { conditions, nodeClassObservedGeneration } = pool.status ?? {};
   const nodeClassGeneration = nodeClassOf(deps, pool.spec.template.spec.nodeClassRef)?.metadata.generation;

@@ -6,7 +6,9 @@ import { nodePoolHash } from '../disruption/drift/template-hash.js';
 
 const selected = ['amis', 'securityGroups', 'subnets'] as const;
 
-/** What makes nodes of the pool drift: its template and requirements, its node class, and what that resolves to. */
+/**
+ * Hash of what makes nodes of the pool drift: its template and requirements, its node class, and what that resolves to.
+ */
 export function rolloutHash(pool: NodePool, nodeClass: NodeClass | undefined): string {
   const status = (nodeClass?.status ?? {}) as Partial<Record<(typeof selected)[number], readonly { id?: string }[]>>;
   const ids = selected.map((key) => (status[key] ?? []).map(({ id }) => id ?? '').sort());

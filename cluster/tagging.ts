@@ -12,15 +12,15 @@ import { isDomainError, isTransient } from '../core/failures.js';
 import { lookUp } from '../core/own.js';
 import { messageOf } from '../core/error-message.js';
 
-/** How many instances one call of `tagUntagged` tags. */
+/** Maximum number of instances that one call of `tagUntagged` tags. */
 const mostAtATime = 100;
-/** So many instances may fail in one call, since each takes its time where the cloud is away. */
+/** Maximum number of failures per call, since each takes long while the cloud is unavailable. */
 const mostFailures = 10;
 const longestMessage = 300;
 
 export type TagInstanceResult =
   | { readonly state: 'tagged' | 'gone' }
-  /** `isOfAll`: other instances would be refused as well. */
+  /** `isOfAll`: calls for other instances would fail too. */
   | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };
 
 type Deps = Pick<ClusterDeps, 'kube' | 'cache' | 'cloud' | 'log'> & { readonly events: EventRecorder };
@@ -32,8 +32,8 @@ interface Untagged {
 }
 
 /**
- * Adds the tags that need the names of node and NodeClaim, once (launch/tags-after-registration). A node works without them. Throws
- * where only time is lacking, for the call to be tried again: EC2 shows an instance before its tags.
+ * Adds the tags that need the names of node and NodeClaim, once (launch/tags-after-registration). A node works without
+ * them. Throws if a retry can succeed: EC2 shows an instance before its tags.
  */
 export async function tagInstance(
   deps: Deps,
@@ -45,7 +45,7 @@ export async function tagInstance(
   try {
     await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
   } catch (error) {
-    // Garbage collection sees to the claim.
+    // Garbage collection handles the claim.
     if (isDomainError(error, 'NotFound')) return { state: 'gone' };
     if (isTransient(error)) throw error;
     const isOfAll = isDomainError(error, 'Denied');
@@ -57,7 +57,7 @@ export async function tagInstance(
 
 const marks = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
 
-/** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
+/** Publishes the failure on the NodeClaim; metrics of cloud calls already count the call. */
 function publishFailure(deps: Deps, claim: NodeClaim, error: unknown): string {
   const message = messageOf(error).slice(0, longestMessage);
   deps.log.warn({ nodeClaim: claim.metadata.name, error: message }, 'could not tag an instance, trying again later');
@@ -71,8 +71,8 @@ function publishFailure(deps: Deps, claim: NodeClaim, error: unknown): string {
 }
 
 /**
- * Tags nodes that lack their tags. What one instance lacks is no reason to leave the others out; a missing permission and a cloud
- * that wants to be left alone apply to all, so it stops there. The first failure is told.
+ * Tags nodes without tags. A failure of one instance does not stop the others; a missing permission or throttling
+ * applies to all and stops. Returns the first failure.
  */
 export async function tagUntagged(deps: Deps): Promise<{ readonly tagged: number; readonly failed?: string }> {
   let tagged = 0;
@@ -92,7 +92,7 @@ export async function tagUntagged(deps: Deps): Promise<{ readonly tagged: number
 
 type Failed = Extract<TagInstanceResult, { state: 'failed' }>;
 
-/** Nodes without tags. A launch tags on registration, so initialized nodes without tags were missed. */
+/** Nodes without tags. A launch tags at registration, so initialized nodes without tags were missed. */
 function untaggedOf(deps: Deps): readonly Untagged[] {
   return managedClaims(deps).flatMap((claim) => {
     const nodeName = nodeOf(deps.cache, claim)?.metadata.name;

@@ -5,7 +5,7 @@ import { DomainError } from '../core/failures.js';
 import type { Kinds, KubeClient } from '../kube/port.js';
 import type { ClaimRef } from '../workflows/messages.js';
 
-/** What to change of a claim; a `null` label or annotation is removed. */
+/** Changes of a claim; a `null` label or annotation is removed. */
 export interface ClaimChange {
   readonly metadata?: {
     readonly labels?: Readonly<Record<string, string | null>>;
@@ -15,18 +15,19 @@ export interface ClaimChange {
   readonly status?: Partial<NodeClaimStatus>;
 }
 
-/** Others write too: read again and decide anew this often before the retry policy takes over. */
+/** Number of attempts at conflicts with other writers, before the retry policy of the activity applies. */
 const attempts = 6;
 
-/** The live claim; undefined when it is gone or another one of that name is there. */
+/** The live claim; undefined if it is gone or another one has its name. */
 export async function getClaim(kube: KubeClient, { name, uid }: ClaimRef): Promise<NodeClaim | undefined> {
   const claim = await kube.get('NodeClaim', { name });
   return claim?.metadata.uid === uid ? claim : undefined;
 }
 
 /**
- * Applies what `decide` makes of the live claim, metadata first and status after, each only over the version that was
- * read: a lost race reads and decides again. Gives the claim as written; undefined when it is gone. What a cache has of it (`seen`) saves the first read.
+ * Applies the result of `decide` to the live claim, metadata first, then status, each with the resourceVersion that was
+ * read; after a conflict reads and decides again. Returns the written claim; undefined if it is gone. `seen`: the
+ * cached claim, which saves the first read.
  */
 export async function updateClaim(
   kube: KubeClient,
@@ -46,8 +47,8 @@ export async function updateClaim(
 }
 
 /**
- * Deletes a claim that may have an instance. One that has lost our finalizer gets it back first: it would vanish at once, and its
- * Node and instance stay.
+ * Deletes a claim that may have an instance. If its finalizer was removed, adds it first: otherwise the claim would
+ * vanish immediately and leave its Node and instance.
  */
 export async function deleteLaunchedClaim(kube: KubeClient, ref: ClaimRef): Promise<'deleted' | 'gone'> {
   await updateClaim(kube, ref, ({ metadata }) =>
@@ -83,7 +84,7 @@ async function write(
   return current;
 }
 
-/** As `updateClaim`, for metadata and spec of a Node. What a cache has of it (`seen`) saves the first read. */
+/** Like `updateClaim`, for metadata and spec of a Node. `seen`: the cached Node, which saves the first read. */
 export async function updateNode(
   kube: KubeClient,
   name: string,
@@ -93,7 +94,7 @@ export async function updateNode(
   return updateObject(kube, 'Node', name, decide, seen === undefined ? undefined : { seen });
 }
 
-/** Reads, decides, and writes over the version that was read, for any cluster-scoped kind. */
+/** Reads, decides, and writes with the resourceVersion that was read, for any cluster-scoped kind. */
 export async function updateObject<
   K extends 'Node' | 'NodePool' | 'NodeOverlay' | 'EC2NodeClass' | 'KWOKNodeClass' | 'DisruptionPolicy',
 >(

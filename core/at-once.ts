@@ -1,6 +1,6 @@
 /**
- * Does `work` for all of them at once and waits for every one, whatever becomes of the others; then what failed first is thrown. Unlike
- * `Promise.all` it leaves nothing under way that nobody waits for.
+ * Runs `work` for all items concurrently and waits for all of them; then throws the first failure. Unlike `Promise.all`
+ * it leaves no promise running.
  */
 export async function settleAll<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const outcomes = await Promise.allSettled(items.map(work));
@@ -9,7 +9,7 @@ export async function settleAll<T, R>(items: readonly T[], work: (item: T) => Pr
   return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 }
 
-/** Does `work` for one after the other, whatever becomes of those before; then what failed first is thrown. */
+/** Runs `work` for one item after the other, even after failures; then throws the first failure. */
 export async function settleInTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const failures: unknown[] = [];
   for (const item of items) {
@@ -22,7 +22,7 @@ export async function settleInTurn<T>(items: readonly T[], work: (item: T) => Pr
   if (failures.length > 0) throw failures[0];
 }
 
-/** Requests to the API server that one activity has under way at a time; the client's own limit is for the process. */
+/** Concurrent requests to the API server of one activity; the client's limit is for the process. */
 const concurrency = 30;
 
 interface Pace {
@@ -30,7 +30,10 @@ interface Pace {
   readonly atOnce?: number;
 }
 
-/** Does `work` for each, some at a time, in their order; begins no more once `enough` says so or one has failed. */
+/**
+ * Runs `work` for all items in order, with limited concurrency; starts no more once `enough` returns true or one has
+ * failed.
+ */
 export async function inBatches<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -50,7 +53,7 @@ export async function inBatches<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
-/** Does `work` for each, some at a time, whatever becomes of the others. Gives those that failed. */
+/** Runs `work` for all items, with limited concurrency, even after failures. Returns the failed items. */
 export async function failuresOf<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -68,7 +71,7 @@ export async function failuresOf<T>(
   return failed;
 }
 
-/** Asks when first called, and gives the same answer from then on; a promise is shared too. */
+/** Memoizes `ask`; a promise is shared too. */
 export function once<T>(ask: () => T): () => T {
   let known: { readonly answer: T } | undefined;
   return () => (known ??= { answer: ask() }).answer;

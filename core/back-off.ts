@@ -5,8 +5,8 @@ export interface BackOff {
   readonly longestMs: number;
 }
 
-/** How long to wait for the next attempt after `failures` in a row, from 1 on: twice as long after each further one. Milliseconds. */
+/** Delay before the next attempt after `failures` (at least 1) in a row; doubles each time. Milliseconds. */
 export function backOffMs(failures: number, { firstMs, longestMs }: BackOff): number {
-  // No bound is longer than that, and no number overflows.
+  // Avoids overflow; no limit is longer than that.
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 30));
 }

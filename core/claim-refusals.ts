@@ -1,32 +1,41 @@
 import { backOffMs } from './back-off.js';
 import { timeText } from './time.js';
 
-/*
- * What a NodePool remembers of NodeClaims that the API server refused (an admission policy, a quota, a rule of the CRD): kept as an
- * annotation on the NodePool, so that every planner and every restart knows it, and people can read it.
+/**
+ * Records on a NodePool that the API server refused its NodeClaims (an admission policy, a quota, a CRD validation).
+ * Kept as an annotation, so that it survives restarts and users can read it.
  */
 
-/** For how long a NodePool backs off after a refusal. */
+/** Back-off of a NodePool after refusals. */
 const backOff = { firstMs: 10_000, longestMs: 120_000 };
-/** A refusal is forgotten after this time, if nothing was tried since. */
+/** A refusal expires after this time without attempts. */
 const rememberedMs = 600_000;
 const longestMessage = 500;
-/** A refusal is of these pods alone if they are no more than this: an annotation is no list of a cluster's pods. */
+/**
+ * Maximum number of pods recorded for a refusal, since an annotation is limited in size. With more, the refusal applies
+ * to all pods.
+ */
 const mostPods = 200;
 
 export interface ClaimRefusal {
-  /** `metadata.generation` of the NodePool that was refused: a changed one is tried at once. */
+  /** `metadata.generation` of the refused NodePool: a changed one is tried immediately. */
   readonly generation: number;
   /** Refusals in a row. */
   readonly times: number;
-  /** No NodeClaim of the pool is planned until then, milliseconds of the epoch: for `pods` (`namespace/name`), where what they ask for was refused, else for any. */
+  /**
+   * No NodeClaim of the pool is planned until then, milliseconds since the epoch. Applies to `pods` (`namespace/name`)
+   * if their requests were refused, otherwise to all pods.
+   */
   readonly until: number;
   readonly pods?: readonly string[];
-  /** What the API server said. */
+  /** The message of the API server. */
   readonly message: string;
 }
 
-/** The pool's refusal, as its annotation `text` tells; undefined without one, for another generation, and for text that is none. */
+/**
+ * The pool's refusal, parsed from its annotation `text`; undefined without one, for another generation, and for invalid
+ * text.
+ */
 export function claimRefusalOf(
   text: string | undefined,
   generation: number | undefined,
@@ -34,52 +43,53 @@ export function claimRefusalOf(
 ): ClaimRefusal | undefined {
   const refusal = parse(text);
   if (refusal?.generation !== (generation ?? 0) || refusal.until + rememberedMs <= now) return undefined;
-  // No back-off is longer than this, whoever wrote the annotation.
+  // Bounded, whatever the annotation says.
   return { ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) };
 }
 
-/** What was refused. `isLasting`: a NodeClaim was created, and then refused for minutes. */
+/** A refusal to record. `isLasting`: a NodeClaim was created, and writes to it were then refused for minutes. */
 export interface Refusing {
   readonly generation?: number | undefined;
   readonly now: number;
   readonly message: string;
   readonly isLasting?: boolean;
-  /** The pods whose demands the refused NodeClaims have; absent: a NodeClaim without any was refused. */
+  /** The pods whose requests the refused NodeClaims have; absent: a NodeClaim without pods was refused. */
   readonly pods?: readonly string[] | undefined;
 }
 
-/** The refusal after `before`, which may be none. */
+/** The refusal after `before`, which may be undefined. */
 export function nextRefusal(
   before: ClaimRefusal | undefined,
   { generation = 0, now, message, isLasting = false, pods }: Refusing,
 ): ClaimRefusal {
   const isActive = before !== undefined && before.until > now;
   const isKnown = before !== undefined && covers(before, pods);
-  // Several NodeClaims of one plan are one refusal.
+  // Several NodeClaims of one plan count as one refusal.
   if (isActive && isKnown && !isLasting) return before;
   const isRepeated = isKnown && (before.pods === undefined) === (pods === undefined);
   const times = isRepeated ? before.times + 1 : 1;
-  // If the next NodeClaim is created, the series of refusals ends. Only during a long back-off are the pods planned for other NodePools.
+  // If the next NodeClaim is created, the series of refusals ends. Only during a long back-off are the pods planned for
+  // other NodePools.
   const until = now + (isLasting ? backOff.longestMs : backOffMs(times, backOff));
   const refusal = { generation, times, until, message: message.slice(0, longestMessage) };
   const all = podsOfBoth(isActive ? before.pods : undefined, pods);
   return all.length === 0 || all.length > mostPods ? refusal : { ...refusal, pods: all };
 }
 
-/** None where a refusal is of any pod. */
+/** Empty if a refusal applies to all pods. */
 const podsOfBoth = (before: readonly string[] = [], pods: readonly string[] | undefined): readonly string[] =>
   pods === undefined ? [] : [...new Set([...before, ...pods])];
 
-/** Whether what is refused of these pods, or of any, is so by this refusal already. */
+/** Whether the recorded refusal already applies to these pods, or to all. */
 const covers = (refusal: ClaimRefusal, pods: readonly string[] | undefined): boolean =>
   refusal.pods === undefined || pods?.every((pod) => refusal.pods!.includes(pod)) === true;
 
-/** Why no NodeClaim of the pool is planned now; undefined if they may be. */
+/** Why no NodeClaim of the pool is planned now; undefined if allowed. */
 export function whyBackedOffPool(refusal: ClaimRefusal | undefined, now: number): string | undefined {
   return refusal?.pods === undefined ? whyBackedOff(refusal, now) : undefined;
 }
 
-/** The pods that no NodeClaim of the pool is planned for now, and why. */
+/** The pods for which no NodeClaim of the pool is planned now, and why. */
 export function podsBackedOff(
   refusal: ClaimRefusal | undefined,
   now: number,

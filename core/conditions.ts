@@ -1,6 +1,6 @@
 import type { Condition } from '../api/kubernetes.js';
 
-/** What a condition is to say; a True one needs no reason of its own. */
+/** The new content of a condition; a True one needs no reason. */
 export interface ConditionChange {
   readonly type: string;
   readonly status: Condition['status'];
@@ -8,10 +8,10 @@ export interface ConditionChange {
   readonly message?: string;
 }
 
-/** The reason of a condition that nobody has judged yet. */
+/** The reason of a condition that was not evaluated yet. */
 export const awaitingReconciliation = 'AwaitingReconciliation';
 
-/** Kubernetes keeps seconds. `now` is in milliseconds of the epoch. */
+/** Kubernetes times have whole seconds. `now` is in milliseconds since the epoch. */
 export function timestamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
@@ -24,13 +24,13 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return conditionOf(conditions, type)?.status === 'True';
 }
 
-/** When the condition took its present status, milliseconds of the epoch; undefined without one. */
+/** When the condition got its current status, milliseconds since the epoch; undefined if it does not exist. */
 export function transitionOf(conditions: readonly Condition[] | undefined, type: string): number | undefined {
   const at = conditionOf(conditions, type)?.lastTransitionTime;
   return at === undefined ? undefined : Date.parse(at);
 }
 
-/** The list with `change` in it. The transition time moves only when the status does. */
+/** The list with `change` applied. The transition time changes only with the status. */
 export function withCondition(
   conditions: readonly Condition[] | undefined,
   change: ConditionChange,
@@ -56,14 +56,14 @@ export function withoutCondition(conditions: readonly Condition[] | undefined, t
   return (conditions ?? []).filter((condition) => condition.type !== type);
 }
 
-/** What Ready of a NodeClaim summarizes, in the order in which a NodeClaim comes to have it. */
+/** Conditions that Ready of a NodeClaim summarizes, in the order of a NodeClaim's lifecycle. */
 export const claimLifecycle = ['Launched', 'Registered', 'Initialized'] as const;
-/** What Ready of a NodePool summarizes. */
+/** Conditions that Ready of a NodePool summarizes. */
 export const nodePoolReadiness = ['ValidationSucceeded', 'NodeClassReady'] as const;
 
 /**
- * The root condition `Ready` over its dependents, as Karpenter derives it: True when all are, False when one is False,
- * Unknown otherwise, with the unhealthy ones as the message. Missing dependents are added as Unknown.
+ * The root condition `Ready` over its dependents, as in Karpenter: True if all are True, False if one is False,
+ * otherwise Unknown, with the unhealthy ones in the message. Missing dependents are added as Unknown.
  */
 export function withReady(
   conditions: readonly Condition[] | undefined,

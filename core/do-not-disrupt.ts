@@ -9,9 +9,10 @@ export function isNodeMarkedDoNotDisrupt(node: Pick<Node, 'metadata'> | undefine
 }
 
 /**
- * Until when annotation `karpenter.sh/do-not-disrupt` protects the pod (candidates/do-not-disrupt-pods): `true` protects it for
- * good, a duration counts from the start of the pod. Milliseconds of the epoch; infinity if there is no end, undefined if the pod
- * is not protected now. Any other value is ignored. The older annotation `do-not-evict` means the same as `true`.
+ * Until when annotation `karpenter.sh/do-not-disrupt` protects the pod (candidates/do-not-disrupt-pods): `true`
+ * protects it without end, a duration counts from the start of the pod. Milliseconds since the epoch; infinity without
+ * end, undefined if the pod is not protected now. Other values are ignored. The older annotation `do-not-evict` is
+ * equivalent to `true`.
  */
 export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
   if (pod.metadata.annotations?.[annotations.doNotEvict] === 'true') return Number.POSITIVE_INFINITY;
@@ -27,7 +28,7 @@ export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
   return until > now ? until : undefined;
 }
 
-/** The first pod that keeps its node from being disrupted now. Pods that have ended or are being deleted do not. */
+/** The first pod that protects its node from disruption now. Pods that have ended or are being deleted do not. */
 export function podMarkedDoNotDisrupt(pods: readonly Pod[], now: number): Pod | undefined {
   return pods.find((pod) => !isTerminal(pod) && !isTerminating(pod) && doNotDisruptUntil(pod, now) !== undefined);
 }

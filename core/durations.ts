@@ -1,7 +1,7 @@
 import { quoted } from './text.js';
 import { lookUp } from './own.js';
 
-/** Longer than anything that says a time. Longer texts are not read: objects may hold any. */
+/** Longer than any valid duration. Longer texts are not parsed, since objects may contain any text. */
 const longestText = 128;
 
 /** A Go duration that does not parse. */
@@ -12,14 +12,14 @@ export class DurationError extends Error {
     readonly field: string,
   ) {
     const length = duration.length > longestText ? `; ${longestText} characters at most` : '';
-    super(`${field}: ${quoted(duration)} is no duration (such as 30s, 15m, 720h, or Never where allowed${length})`);
+    super(`${field}: ${quoted(duration)} is not a duration (such as 30s, 15m, 720h, or Never where allowed${length})`);
   }
 }
 
 const units: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
-  // Micro has two code points.
+  // The micro sign has two code points.
   '\u00b5s': 1e-3,
   '\u03bcs': 1e-3,
   ms: 1,
@@ -30,12 +30,14 @@ const units: Readonly<Record<string, number>> = {
 const whole = /^\+?((\d+(\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h))+$/;
 const parts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h)/g;
 
-/** Go's longest duration, 292 years, in milliseconds: what is longer counts as that, so that a date comes of it. */
+/**
+ * Go's longest duration, 292 years, in milliseconds. Longer ones count as this, so that date arithmetic stays valid.
+ */
 export const longestDurationMs = 9_223_372_036_854;
 
 /**
- * A Go duration such as `1h30m` in milliseconds, as time.ParseDuration reads it; negative ones are none. Throws `DurationError`
- * naming `field`.
+ * A Go duration such as `1h30m` in milliseconds, parsed like time.ParseDuration; negative ones are rejected. Throws
+ * `DurationError` naming `field`.
  */
 export function parseDuration(duration: string, field = 'duration'): number {
   if (duration.length > longestText || !whole.test(duration)) throw new DurationError(duration, field);
@@ -44,7 +46,7 @@ export function parseDuration(duration: string, field = 'duration'): number {
   return Math.min(total, longestDurationMs);
 }
 
-/** As `parseDuration`, with `Never` and an absent field as infinity. */
+/** Like `parseDuration`; `Never` and an absent field give infinity. */
 export function parseNillableDuration(duration: string | undefined, field = 'duration'): number {
   return duration === undefined || duration === 'Never' ? Number.POSITIVE_INFINITY : parseDuration(duration, field);
 }

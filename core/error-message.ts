@@ -1,13 +1,16 @@
 import { cutText } from './text.js';
 
-/** What a failure says; whatever else was thrown, as text. Of a call that Temporal refused, what the server said, too. */
+/**
+ * The message of an error, or any other thrown value as text. For a call that Temporal refused, includes the server's
+ * message.
+ */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const said = error.name === 'ServiceError' ? serverSaid(error.cause) : '';
   return said === '' || error.message.includes(said) ? error.message : `${error.message}: ${said}`;
 }
 
-/** The error of gRPC beneath has what the server said as `details`, and before that its code in words in its message. */
+/** The underlying gRPC error has the server's message in `details`; its `message` starts with the code. */
 function serverSaid(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   const { details } = cause as { readonly details?: unknown };
@@ -15,8 +18,8 @@ function serverSaid(cause: unknown): string {
 }
 
 /**
- * What a parser of YAML, TOML or JSON says of a text that may hold secrets: where it breaks and why, without anything of the text, which all of them quote.
- * What a file system says of the file is said as it is.
+ * The error of a YAML, TOML or JSON parser for a text that may contain secrets: position and cause, without the quoted
+ * text that all of them include. File system errors are returned unchanged.
  */
 export function parserMessageOf(error: unknown): string {
   const { syscall, code, codeblock, line, column, linePos, mark } = Object(error) as Partial<ParserError>;
@@ -24,12 +27,15 @@ export function parserMessageOf(error: unknown): string {
   const [at] = linePos ?? [];
   const place =
     codeblock === undefined ? (at ?? (mark && { line: mark.line + 1, col: mark.column + 1 })) : { line, col: column };
-  // smol-toml has the reason in its first line; of the others only the code of yaml has nothing of the text.
+  // smol-toml has the cause in its first line; of the others only the code of yaml contains no quoted text.
   const why = codeblock === undefined ? code?.toLowerCase().replaceAll('_', ' ') : messageOf(error).split('\n')[0];
   return `${why ?? 'it cannot be parsed'}${place === undefined ? '' : ` at line ${place.line}, column ${place.col}`}`;
 }
 
-/** What smol-toml (`codeblock`), yaml (`linePos`, `code`), js-yaml (`mark`) and the file system (`syscall`) have in their errors. */
+/**
+ * Fields in the errors of smol-toml (`codeblock`), yaml (`linePos`, `code`), js-yaml (`mark`) and the file system
+ * (`syscall`).
+ */
 interface ParserError {
   readonly syscall: string;
   readonly code: string;
@@ -40,10 +46,10 @@ interface ParserError {
   readonly mark: { readonly line: number; readonly column: number };
 }
 
-/** Of what a parser says, which may quote the whole text, a message shows this much. */
+/** Limit for a parser's message, which may quote the whole text. */
 const longestReason = 500;
 
-/** As `messageOf`, cut where it is long. */
+/** Like `messageOf`, truncated. */
 export function briefMessageOf(error: unknown): string {
   return cutText(messageOf(error), longestReason);
 }

@@ -5,7 +5,7 @@ const apiVersions = {
   NodePool: 'karpenter.sh/v1',
 } as const;
 
-/** The metadata of an object, or as much of it as is known. */
+/** The metadata of an object, or the known part of it. */
 interface Identity {
   readonly name?: string | undefined;
   readonly namespace?: string | undefined;
@@ -21,7 +21,7 @@ export interface EventSubject {
   uid?: string;
 }
 
-/** What an event is about. */
+/** The reference of an event to its object. */
 export function regarding(kind: keyof typeof apiVersions, { name = '', namespace, uid }: Identity): EventSubject {
   return {
     apiVersion: apiVersions[kind],
@@ -32,15 +32,15 @@ export function regarding(kind: keyof typeof apiVersions, { name = '', namespace
   };
 }
 
-/** Messages of the events that tell what became of a pod that was pending; whoever reads the events knows them by these. */
+/** Prefixes of the messages of events on pending pods. Readers of events match them. */
 const failedToSchedule = 'Failed to schedule pod, ';
 
 export const failedToScheduleText = (reason: string): string => `${failedToSchedule}${reason}`;
 
-/** Why the pod found no place, without what every such message begins with. */
+/** Why the pod was not scheduled, without the common prefix of such messages. */
 export const reasonOfFailure = (message: string): string =>
   message.startsWith(failedToSchedule) ? message.slice(failedToSchedule.length) : message;
 
-/** A node that is still to come goes by its NodeClaim's name. */
+/** For a node that does not exist yet, the name of its NodeClaim. */
 export const nominatedText = (kind: 'node' | 'nodeclaim', name: string): string =>
   `Pod should schedule on: ${kind}/${name}`;

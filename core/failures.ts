@@ -1,6 +1,6 @@
 /**
- * Failures that cross the workflow boundary, told apart by `type` and never by text.
- * `retryable: false` ends the activity at once; the workflow decides what follows.
+ * Failures that cross the workflow boundary, distinguished by `type`, never by text. `retryable: false` fails the
+ * activity at once; the workflow decides what follows.
  */
 export const failures = {
   insufficientCapacity: { type: 'InsufficientCapacity', retryable: false },
@@ -12,20 +12,20 @@ export const failures = {
   unavailable: { type: 'Unavailable', retryable: true },
   denied: { type: 'Denied', retryable: true },
   throttled: { type: 'Throttled', retryable: true },
-  /** Of a step whose result nobody can read. */
+  /** The result of a step cannot be parsed. */
   unreadable: { type: 'Unreadable', retryable: false },
   superseded: { type: 'Superseded', retryable: false },
 } as const;
 
 export type FailureType = (typeof failures)[keyof typeof failures]['type'];
 
-/** A domain error that knows its failure type; `activities/to-failure.ts` turns it into an ApplicationFailure. */
+/** A domain error with its failure type; `activities/to-failure.ts` converts it to an ApplicationFailure. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   constructor(
     readonly type: FailureType,
     message: string,
-    /** JSON-safe facts for whoever branches on the failure. */
+    /** JSON-safe data for callers that handle the failure. */
     readonly details: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
@@ -38,7 +38,7 @@ export function isDomainError(error: unknown, type?: FailureType): error is Doma
   return type === undefined || (error as DomainError).type === type;
 }
 
-/** Whether the call failed for want of an answer or by throttling: the same call may succeed later. */
+/** Whether the call failed without a response or by throttling: the same call may succeed later. */
 export function isTransient(error: unknown): boolean {
   return isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
 }

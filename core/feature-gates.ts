@@ -10,7 +10,7 @@ export const defaultFeatureGates = {
 } as const;
 
 export type FeatureGate = keyof typeof defaultFeatureGates;
-/** What an object that needs a gate says in a condition while the gate is off. */
+/** The condition of an object that needs a gate that is off. */
 export const gateIsOff = (
   gate: FeatureGate,
   effect: string,
@@ -23,8 +23,8 @@ export const gateIsOff = (
 export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
 
 /**
- * Reads `Name=true,Other=false`; what is not named keeps its default. `unknown` names gates that there are none of, as
- * configurations of other versions carry them: they do nothing. `broken` holds what is no gate at all.
+ * Parses `Name=true,Other=false`; gates that are not named keep their default. `unknown`: names of gates that do not
+ * exist, as in configurations of other versions; they are ignored. `broken`: entries that cannot be parsed.
  */
 export function parseFeatureGates(text: string): {
   readonly gates: FeatureGates;

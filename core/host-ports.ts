@@ -10,8 +10,8 @@ export interface HostPort {
 const none: readonly HostPort[] = [];
 
 /**
- * The host port of a container port; undefined if it has none. With `hostNetwork` every container port is a host port: the API
- * server writes that into pods, but not into the templates of DaemonSets.
+ * The host port of a container port; undefined if it has none. With `hostNetwork` every container port is a host port:
+ * the API server sets it in pods, but not in the templates of DaemonSets.
  */
 export function hostPortOf(
   { hostPort, containerPort }: NonNullable<Container['ports']>[number],
@@ -22,7 +22,7 @@ export function hostPortOf(
   return port === 0 ? undefined : port;
 }
 
-/** The host ports of a pod, with those of its sidecars (scheduling/host-ports). */
+/** The host ports of a pod, including those of its sidecars (scheduling/host-ports). */
 export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {
   let found: HostPort[] | undefined;
   const take = ({ ports }: Container): void => {

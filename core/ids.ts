@@ -2,8 +2,8 @@ import { hashText } from './hash.js';
 import { lookUp } from './own.js';
 
 /**
- * Workflow ids. An id is the idempotency key of what it names, so it holds no time and nothing random; each is
- * prefixed by the cluster's name because clusters may share a Temporal namespace.
+ * Workflow ids. An id is the idempotency key of its subject, so it contains no time and nothing random. The prefix is
+ * the cluster's name, because clusters may share a Temporal namespace.
  */
 export const workflowIds = {
   provision: (cluster: string) => `${cluster}/provision`,
@@ -20,13 +20,13 @@ export const workflowIds = {
   replace: (cluster: string, nodeClaimUid: string) => `${cluster}/replace/${nodeClaimUid}`,
   consolidate: (cluster: string, candidateUids: readonly string[]) =>
     `${cluster}/consolidate/${hashText([...candidateUids].sort().join(','))}`,
-  /** By the first run of the move that is measured: one move has one workflow id and may run again. */
+  /** By the first run of the measured move: a move has one workflow id and may run again. */
   savings: (cluster: string, moveRunId: string) => `${cluster}/savings/${moveRunId}`,
   offerings: (cluster: string) => `${cluster}/offerings`,
   explainPod: (cluster: string, namespace: string, pod: string) => `${cluster}/explain/${namespace}/${pod}`,
 } as const;
 
-/** The Schedule that says which Kubernetes cluster the name stands for. */
+/** The Schedule that records which Kubernetes cluster uses the name. */
 export const identityScheduleId = (cluster: string): string => `${cluster}/identity`;
 
 export type WorkflowKind = keyof typeof workflowIds;
@@ -49,7 +49,7 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   explain: 'explainPod',
 };
 
-/** The inverse of `workflowIds`; undefined for an id that is none of ours. */
+/** The inverse of `workflowIds`; undefined for other ids. */
 export function parseWorkflowId(
   id: string,
 ): { readonly cluster: string; readonly kind: WorkflowKind; readonly subject: readonly string[] } | undefined {
@@ -58,7 +58,7 @@ export function parseWorkflowId(
   return cluster === undefined || kind === undefined ? undefined : { cluster, kind, subject };
 }
 
-/** The `ClientToken` of the one EC2 launch that a NodeClaim may have (at most 64 ASCII characters). */
+/** The `ClientToken` of the single EC2 launch of a NodeClaim (at most 64 ASCII characters). */
 export function launchToken(nodeClaimUid: string, attempt = 0): string {
   return attempt === 0 ? nodeClaimUid : `${nodeClaimUid}-${attempt}`;
 }

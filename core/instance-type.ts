@@ -1,26 +1,29 @@
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { Resources } from './quantities.js';
 
-/** What can be bought: an instance type in one zone under one capacity type. */
+/** An instance type in one zone under one capacity type, with a price. */
 export interface Offering {
-  /** Zone, zone id, capacity type, reservation and placement labels, each `In`. */
+  /** Labels of zone, zone id, capacity type, reservation and placement, each `In`. */
   readonly requirements: readonly NodeSelectorRequirement[];
   /** Dollars per hour. */
   readonly price: number;
   readonly available: boolean;
-  /** Why an unavailable offering is so, in a person's words ("out of capacity"). */
+  /** Why the offering is unavailable, as text for people ("out of capacity"). */
   readonly unavailableReason?: string;
-  /** Set where only a price is missing: a NodeOverlay can give one (node-overlays/price-for-the-unpriced). */
+  /** Set if only a price is missing: a NodeOverlay can set one (node-overlays/price-for-the-unpriced). */
   readonly unpriced?: boolean;
-  /** When an unavailable offering will be tried again, in milliseconds of the epoch. */
+  /** When an unavailable offering will be tried again, in milliseconds since the epoch. */
   readonly unavailableUntil?: number;
   /** For `karpenter.sh/capacity-type: reserved`: instances still free in the reservation. */
   readonly reservationCapacity?: number;
-  /** What of an on-demand price is for the machine alone; absent where all of it is (instance-types/whole-price). */
+  /** The part of an on-demand price for the machine; absent if that is the whole price (instance-types/whole-price). */
   readonly machinePrice?: number;
-  /** Set where a Savings Plan or reserved instances cover it: what each instance uses of that, and saves, dollars per hour. */
+  /**
+   * Set if a Savings Plan or reserved instances cover it: use of the commitment and saving of each instance, dollars
+   * per hour.
+   */
   readonly commitment?: { readonly name: string; readonly use: number; readonly saving: number };
-  /** Set when a NodeOverlay decided the price. */
+  /** Set if a NodeOverlay changed the price. */
   readonly priceOverlayApplied?: boolean;
 }
 
@@ -30,9 +33,9 @@ export interface InstanceType {
   /** The labels that a node of this type has, or may have, as requirements. */
   readonly requirements: readonly NodeSelectorRequirement[];
   readonly offerings: readonly Offering[];
-  /** What the machine has. */
+  /** Capacity of the machine. */
   readonly capacity: Resources;
-  /** What kubelet, system and eviction thresholds keep back: allocatable = capacity − overhead. */
+  /** What kubelet, system and eviction thresholds reserve: allocatable = capacity − overhead. */
   readonly overhead: Resources;
   readonly capacityOverlayApplied?: boolean;
 }

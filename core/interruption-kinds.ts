@@ -1,6 +1,11 @@
-/** Kinds of notices that only announce: the node may stay. Every other kind ends the instance (interruption/kinds). */
+/**
+ * Notices that are only recommendations: the node may stay. Every other kind ends the instance (interruption/kinds).
+ */
 const hints: ReadonlySet<string> = new Set(['rebalance_recommendation']);
-/** Kinds that the cloud says once. What status checks say, they say every minute for as long as it is so (interruption/recorded-first). */
+/**
+ * Kinds that the cloud sends once. Failed status checks are repeated every minute while they last
+ * (interruption/recorded-first).
+ */
 const recorded: ReadonlySet<string> = new Set([
   'spot_interrupted',
   'capacity_reservation_interrupted',

@@ -5,13 +5,13 @@ import type { InstanceType, Offering } from './instance-type.js';
 import type { Resources } from './quantities.js';
 import { lookUp } from './own.js';
 
-/** Something that a claim may be launched as: a type with one of its offerings. */
+/** A type with one of its offerings, under which a claim may be launched. */
 export interface LaunchOption {
   readonly type: InstanceType;
   readonly offering: Offering;
 }
 
-/** What a NodePool's template asks of its nodes: its requirements, and its labels as requirements. */
+/** Requirements in a NodePool's template, including its labels. */
 export function requirementsOfPool({ spec }: NodePool): readonly NodeSelectorRequirement[] {
   const { metadata, spec: template } = spec.template;
   const ofLabels = Object.entries(metadata?.labels ?? {});
@@ -21,7 +21,7 @@ export function requirementsOfPool({ spec }: NodePool): readonly NodeSelectorReq
   ];
 }
 
-/** Whether a label value, or the label's absence (undefined), satisfies a requirement. */
+/** Whether a label value satisfies a requirement; undefined: the label is missing. */
 export function admits(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
   const values = requirement.values ?? [];
   switch (requirement.operator) {
@@ -48,8 +48,8 @@ function withinBound(operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', value: string, bound
 }
 
 /**
- * Whether a node with labels as `offered` can satisfy `wanted`: for each key that both name some value satisfies all
- * (requirements/shared-keys; keys that only one side names pass). `offered` holds `In` and `DoesNotExist` entries.
+ * Whether a node with labels as `offered` can satisfy `wanted`: for each shared key some value satisfies both
+ * (requirements/shared-keys; keys of one side only are ignored). `offered` has `In` and `DoesNotExist` entries.
  */
 export function intersects(
   wanted: readonly NodeSelectorRequirement[],
@@ -63,7 +63,9 @@ export function intersects(
   });
 }
 
-/** What pods can use of a node of this type: capacity − overhead, memory less huge pages (scheduling/allocatable). */
+/**
+ * Allocatable resources of a node of this type: capacity − overhead, memory minus huge pages (scheduling/allocatable).
+ */
 export function allocatableOf(type: InstanceType): Resources {
   const allocatable: Record<string, number> = {};
   for (const [name, amount] of Object.entries(type.capacity)) {
@@ -77,14 +79,14 @@ export function allocatableOf(type: InstanceType): Resources {
   return allocatable;
 }
 
-/** Whether every request is met; a resource that is not there is 0. */
+/** Whether every request is met; a missing resource is 0. */
 function fits(requests: Resources, available: Resources): boolean {
   return Object.entries(requests).every(([name, amount]) => amount <= (lookUp(available, name) ?? 0));
 }
 
 /**
- * Every available offering that a claim with these requirements and requests may be launched as, cheapest first;
- * equal prices are ordered by type name, then by their place in the catalogue (launch/options).
+ * Every available offering under which a claim with these requirements and requests may be launched, cheapest first;
+ * equal prices are ordered by type name, then by position in the catalogue (launch/options).
  */
 export function launchOptions(
   types: readonly InstanceType[],
@@ -104,13 +106,13 @@ export function launchOptions(
   );
 }
 
-/** The value that requirements pin a key to, undefined where they leave a choice. */
+/** The single value that requirements allow for a key; undefined if there is a choice. */
 export function pinnedValue(requirements: readonly NodeSelectorRequirement[], key: string): string | undefined {
   const only = requirements.find((r) => r.key === key && r.operator === 'In' && r.values?.length === 1);
   return only?.values?.[0];
 }
 
-/** Labels of a node launched as `option`: every key that the claim, the type or the offering pins to one value. */
+/** Labels of a node launched as `option`: every key for which the claim, the type or the offering allows one value. */
 export function pinnedLabels(
   option: LaunchOption,
   requirements: readonly NodeSelectorRequirement[],
@@ -119,7 +121,7 @@ export function pinnedLabels(
   const all = [...requirements, ...option.type.requirements, ...option.offering.requirements];
   for (const { key, operator, values } of all) {
     if (operator === 'In' && values?.length === 1) pinned.set(key, values[0]!);
-    // What another offering of the type has, this one may lack.
+    // Another offering of the type has the label, this one does not.
     else if (operator === 'DoesNotExist') pinned.delete(key);
   }
   return Object.fromEntries(pinned);

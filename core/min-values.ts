@@ -2,8 +2,8 @@ import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import { normaliseKey } from './labels.js';
 
 /**
- * The values of a key that count towards `minValues` of a requirement (min-values/counted): those that a type, or one of its
- * offerings, may have and that the requirement allows.
+ * The values of a key that count towards `minValues` of a requirement (min-values/counted): those that a type or one of
+ * its offerings may have and that the requirement allows.
  */
 export function countedValues(
   offered: readonly NodeSelectorRequirement[],

@@ -1,9 +1,9 @@
-/** No object of Kubernetes is nested that deep, and each level takes stack of whatever walks it. */
+/** No Kubernetes object is nested deeper; limits recursion. */
 export const deepestLevel = 200;
 
 /**
- * Deletes fields that are null: in Kubernetes such a field is absent. Entries of lists stay. Whether the value is nested no deeper than an object of
- * Kubernetes; what is deeper stays as it is.
+ * Deletes null fields: in Kubernetes they count as absent. List entries stay. Returns false if the value is nested
+ * deeper than `levels`; the deeper part stays unchanged.
  */
 export function dropNulls(value: unknown, levels = deepestLevel): boolean {
   if (value === null || typeof value !== 'object') return true;

@@ -1,28 +1,28 @@
-/*
- * Where an order of a person came from. The `stowage` command asks Kubernetes before it sends one, and says so in a header; what is sent to
- * Temporal by other means has none. The header keeps honest people to the way through Kubernetes: whoever may write to the Temporal
- * namespace can send it, too.
+/**
+ * The origin of a user's order. The `stowage` command asks Kubernetes for authorization before it sends an order, and
+ * says so in a header; messages sent to Temporal by other means lack it. This is not a security boundary: any client
+ * with write access to the Temporal namespace can send the header too.
  */
 
 /** Headers of calls to Temporal. */
 export const orderHeaders = {
-  /** On an order that Kubernetes allowed, or that a workflow passes on. */
+  /** On an order that Kubernetes authorized, or that a workflow forwards. */
   vouched: 'stowage-order-vouched',
-  /** On every call of the operator and of workflows: whose orders are taken. */
+  /** On every call of the operator and of workflows: the policy for orders. */
   policy: 'stowage-order-policy',
 } as const;
 
-/** Whose orders workflows take: of everybody; those with force of whom Kubernetes allowed them alone; all of them of these alone. */
+/** Which orders workflows accept: all; only authorized ones if they have force; only authorized ones. */
 export const orderPolicies = ['Any', 'AuthorisedForce', 'Authorised'] as const;
 export type OrderPolicy = (typeof orderPolicies)[number];
 
-/** Whether an order that Kubernetes did not allow is refused. */
+/** Whether an order without authorization by Kubernetes is refused. */
 export function refusesDirect(policy: OrderPolicy | undefined, [order]: readonly unknown[]): boolean {
   if (policy === 'AuthorisedForce') return (order as { readonly force?: unknown }).force === true;
   return policy === 'Authorised';
 }
 
-/** The messages that are orders, where they have an `actor`. */
+/** Messages that are orders if they have an `actor`. */
 const orderNames: ReadonlySet<string> = new Set([
   ...['approve', 'reject', 'abort', 'hold', 'retry', 'expedite', 'rollback'],
   ...['pause', 'resume', 'reconsider'],
@@ -32,17 +32,20 @@ interface ByActor {
   readonly actor: string;
 }
 
-/** The order of a person in a message to a workflow; undefined for what is none. Workflows' own messages of these names have no actor. */
+/**
+ * The user's order in a message to a workflow; undefined otherwise. Messages of these names from other workflows have
+ * no actor.
+ */
 export function orderOfPerson(name: string, args: readonly unknown[]): ByActor | undefined {
   const [order] = args as readonly (Partial<ByActor> | null | undefined)[];
   if (!orderNames.has(name) || typeof order !== 'object' || order === null) return undefined;
   return typeof order.actor === 'string' && order.actor.trim() !== '' ? (order as ByActor) : undefined;
 }
 
-/** Stands behind the name of an actor whom Kubernetes did not authenticate. */
+/** Suffix of the name of an actor that Kubernetes did not authenticate. */
 const mark = '(not authenticated)';
 
-/** The name of an actor whom nobody authenticated, marked as such. */
+/** The name of an actor, marked as not authenticated. */
 export const unauthenticated = (actor: string): string => (actor.endsWith(mark) ? actor : `${actor} ${mark}`);
 
 export const isAuthenticated = (actor: string): boolean => !actor.endsWith(mark);

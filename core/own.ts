@@ -1,7 +1,7 @@
 /**
- * Look-ups by keys that come from outside: labels, resource names, annotations, flags. A plain object inherits `constructor`,
- * `toString` and their like, which are legal label keys: only an object's own keys count. The lint rule `own-lookups` keeps
- * other look-ups by texts out of the product.
+ * Look-ups by external keys: labels, resource names, annotations, flags. A plain object inherits `constructor`,
+ * `toString` and others, which are legal label keys: only own keys count. The lint rule `own-lookups` forbids other
+ * look-ups by strings in the product.
  */
 export function lookUp<T>(record: Readonly<Record<string, T>> | null | undefined, key: string): T | undefined {
   return hasOwn(record, key) ? record?.[key] : undefined;

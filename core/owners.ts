@@ -1,6 +1,9 @@
 import type { ObjectMeta, OwnerReference } from '../api/kubernetes.js';
 
-/** The kinds of owners that decisions depend on, each with its API group, as kubectl writes it: other groups have kinds of the same names. */
+/**
+ * The kinds of owners that decisions depend on, with their API group as in kubectl, since other groups have kinds with
+ * the same names.
+ */
 export type OwnerKind =
   | 'DaemonSet.apps'
   | 'Deployment.apps'
@@ -15,7 +18,7 @@ export function groupOf(apiVersion: string): string {
   return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0));
 }
 
-/** The kind with its group and without the version, of which one group has several for the same objects. */
+/** The kind with its group, without the version: one group has several versions of the same objects. */
 export function kindOf({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string {
   const group = groupOf(apiVersion);
   return group === '' ? kind : `${kind}.${group}`;

@@ -1,4 +1,4 @@
-/** What a pause stops: disruption of the whole cluster, of a NodePool, of a node, or for a reason. */
+/** The scope of a pause: disruption of the cluster, of a NodePool, of a node, or for a reason. */
 interface Scope {
   readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
   /** Name of the NodePool, node or reason; absent for the cluster. */
@@ -21,7 +21,7 @@ export function isSameScope(a: Scope, b: Scope): boolean {
   return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
 }
 
-/** The scope in words: `the cluster`, `NodePool gpu`, `NodePool gpu for Drifted`, `node ip-10-0-0-1`. */
+/** The scope as text: `the cluster`, `NodePool gpu`, `NodePool gpu for Drifted`, `node ip-10-0-0-1`. */
 export function pauseScopeText({ kind, name = '', reason }: Scope): string {
   const what = { cluster: 'the cluster', nodePool: `NodePool ${name}`, reason: `reason ${name}`, node: `node ${name}` };
   return `${what[kind]}${reason === undefined ? '' : ` for ${reason}`}`;

@@ -3,8 +3,8 @@ import { selects } from './labels.js';
 import { isEvictable, podKey } from './pods.js';
 
 /**
- * The PodDisruptionBudgets that apply to an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow none
- * applies to an unready pod.
+ * The PodDisruptionBudgets that apply to an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow
+ * none applies to an unready pod.
  */
 export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
   const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
@@ -16,18 +16,19 @@ export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]
   );
 }
 
-/** Why a pod can never be evicted: waiting does not help, somebody has to change a budget. */
+/** Why a pod can never be evicted: a budget must be changed first. */
 export interface NeverEvictable {
   readonly kind: 'several' | 'never';
   /** `namespace/name` of each budget. */
   readonly budgets: readonly string[];
-  /** The reason in words, without the budget's name, so that people know what to change. */
+  /** The cause as text, without the budget's name, so that users know what to change. */
   readonly why: string;
 }
 
 /**
- * Whether the budgets from `bindingBudgets` can ever allow an eviction of the pod. Two budgets on one pod never do, since the
- * eviction API refuses that; a single one never does if it allows no disruption even with all of its pods healthy.
+ * Whether the budgets from `bindingBudgets` can ever allow an eviction of the pod. Two budgets on one pod never do,
+ * since the eviction API refuses that. A single budget never does if it allows no disruption even with all its pods
+ * healthy.
  */
 export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEvictable | undefined {
   const budgets = binding.map(budgetKey);
@@ -68,7 +69,7 @@ export interface UndrainablePod extends NeverEvictable {
   readonly pod: string;
 }
 
-/** The pods that would block a drain for ever. `budgets` may be those of all namespaces. */
+/** The pods that would block a drain permanently. `budgets` may be those of all namespaces. */
 export function undrainablePods(
   pods: readonly Pod[],
   budgets: readonly PodDisruptionBudget[],

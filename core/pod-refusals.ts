@@ -1,38 +1,44 @@
 import { backOffMs } from './back-off.js';
 
-/*
- * What a NodePool remembers of pods that kube-scheduler left without a node though one was there for them: kept as an annotation on the
- * NodePool, so that every planner and every restart knows it, and people can read it (provisioning/refused-pods).
+/**
+ * Records on a NodePool the pods that kube-scheduler left pending although they had a node. Kept as an annotation, so
+ * that it survives restarts and users can read it (provisioning/refused-pods).
  */
 
-/** For how long no node is launched for pods of a shape: by the number of refusals in a row. */
+/** How long no node is launched for pods of a shape, by the number of consecutive refusals. */
 const backOff = { firstMs: 5 * 60_000, longestMs: 40 * 60_000 };
-/** A refusal is forgotten so long after its back-off, if there was no other. */
+/** A refusal expires this long after its back-off. */
 const rememberedMs = 2 * 60 * 60_000;
 const mostKept = 50;
 const longestMessage = 300;
-/** So many nodes of different types are launched for pods of a shape, and refused, before it rests. A type that was refused is not launched again before. */
+/**
+ * Number of nodes of different types that are launched for pods of a shape and refused before the back-off starts. A
+ * refused type is not launched again before.
+ */
 const mostTypes = 3;
 const mostNodes = 3;
 
 export interface PodRefusal {
-  /** Pods that scheduling cannot tell apart have one shape (`podShape`). */
+  /** Equal for pods that scheduling cannot distinguish (`podShape`). */
   readonly shape: string;
   /** One of them, `namespace/name`. */
   readonly pod: string;
-  /** Nodes that they did not get, the last ones. */
+  /** The last nodes on which they were not scheduled. */
   readonly nodes: readonly string[];
-  /** What kube-scheduler said. */
+  /** The message of kube-scheduler. */
   readonly message: string;
-  /** Refusals in a row. */
+  /** Number of consecutive refusals. */
   readonly times: number;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
-  /** No node is launched for such pods until then, milliseconds of the epoch; not after `at` while another type may do. */
+  /**
+   * No node is launched for such pods until then, milliseconds since the epoch; not after `at` while another type may
+   * work.
+   */
   readonly until: number;
 }
 
-/** The refusals that the annotation `text` tells; none for text that is none. */
+/** The refusals in the annotation `text`; empty for invalid text. */
 export function podRefusalsOf(text: string | undefined, now: number): readonly PodRefusal[] {
   if (text === undefined) return [];
   try {
@@ -43,7 +49,7 @@ export function podRefusalsOf(text: string | undefined, now: number): readonly P
         .slice(0, mostKept)
         .filter(isRefusal)
         .filter(({ until }) => now < until + rememberedMs)
-        // No back-off is longer than this, whoever wrote the annotation.
+        // Bounded, whatever the annotation says.
         .map((refusal) => ({ ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) }))
     );
   } catch {
@@ -52,8 +58,8 @@ export function podRefusalsOf(text: string | undefined, now: number): readonly P
 }
 
 /**
- * The list with one more refusal; the same list where the last one still holds, or its nodes are known. `isOther`: a node of another type would be
- * launched, which may do.
+ * The list with one more refusal; the same list while the last refusal is in force, or if its nodes are recorded.
+ * `isOther`: a node of another type would be launched, which may work.
  */
 export function withPodRefusal(
   list: readonly PodRefusal[],

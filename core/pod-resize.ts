@@ -6,9 +6,9 @@ import { lookUp } from './own.js';
 type Resized = Pick<Container, 'resources'>;
 
 /**
- * The pod as kube-scheduler counts it while it or its containers are resized in place (scheduling/pod-requests): each requests the most
- * of what its spec asks for, what the kubelet has allocated and what is in effect; without the spec where the kubelet finds it
- * infeasible. The same object where that changes nothing.
+ * The pod as kube-scheduler counts it while it or its containers are resized in place (scheduling/pod-requests): the
+ * maximum of the spec's requests, the allocated and the effective resources; without the spec if the kubelet finds it
+ * infeasible. Returns the same object if nothing changes.
  */
 export function withResizedRequests(pod: Pod): Pod {
   const { status = {}, spec } = pod;
@@ -25,7 +25,7 @@ export function withResizedRequests(pod: Pod): Pod {
   const { initContainers: first = [] } = spec;
   const containers = resized(spec.containers, status.containerStatuses);
   const initContainers = resized(first, status.initContainerStatuses);
-  // Without requests of its own a pod is the sum of its containers, whatever its status says.
+  // Without pod-level requests the pod's requests are the sum of its containers', whatever its status says.
   const { resources } = spec.resources?.requests === undefined ? spec : withStatus(spec, status, infeasible);
   const isChanged =
     resources !== spec.resources ||
@@ -36,7 +36,10 @@ export function withResizedRequests(pod: Pod): Pod {
   return { ...pod, spec: { ...spec, ...changed } };
 }
 
-/** The pod as its owner creates it anew from `template`: at least as large as either. The same object where it is as large as that. */
+/**
+ * The pod as its owner will create it again from `template`: the maximum of both. Returns the same object if it is at
+ * least as large.
+ */
 export function atLeast(pod: Pod, template: PodSpec): Pod {
   const whole = (own: readonly Container[], other: readonly Container[] = []): Container[] =>
     own.map((each) =>
@@ -75,7 +78,7 @@ function withStatus<T extends Resized>(
   return isSame(asked, requests) ? own : { ...own, resources: { ...own.resources, requests } };
 }
 
-/** The largest amount of each resource. */
+/** The maximum of each resource. */
 function most(lists: readonly ResourceList[]): ResourceList {
   const largest: Record<string, string> = {};
   for (const list of lists)
@@ -86,7 +89,7 @@ function most(lists: readonly ResourceList[]): ResourceList {
   return largest;
 }
 
-/** Quantities that do not parse are no more than others: they are told of where the pod is packed. */
+/** Invalid quantities never count as more; packing reports them. */
 function isMore(name: string, quantity: string, than: string): boolean {
   try {
     return parseResource(name, quantity) > parseResource(name, than);

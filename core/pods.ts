@@ -4,7 +4,7 @@ import { longestDurationMs } from './durations.js';
 import { ownerOf, type OwnerKind } from './owners.js';
 import { tolerates } from './taints.js';
 
-/** A drain no longer waits for a pod that is still there so long after its deletion timestamp (termination/drained-pods). */
+/** A drain stops waiting for a pod this long after its deletion timestamp (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;
 
 export function isTerminal({ status }: Pod): boolean {
@@ -22,7 +22,7 @@ export function isOwnedBy(pod: Pod, kind: OwnerKind): boolean {
   return ownerOf(pod, kind) !== undefined;
 }
 
-/** Whether it is the mirror of a static pod, which its kubelet runs and which ends with the node. */
+/** Whether it is the mirror of a static pod, which kubelet runs and which ends with the node. */
 export function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined || isOwnedBy(pod, 'Node');
 }
@@ -31,20 +31,22 @@ function toleratesDisruption({ spec }: Pod): boolean {
   return spec.tolerations?.some((toleration) => tolerates(toleration, taints.disrupted)) ?? false;
 }
 
-/** Whether a DaemonSet or a kubelet ties it to its node: no node is launched for it, neither first nor as a replacement. */
+/**
+ * Whether a DaemonSet or kubelet ties it to its node: no node is launched for it, neither first nor as a replacement.
+ */
 export function isNodeBound(pod: Pod): boolean {
   return isOwnedBy(pod, 'DaemonSet.apps') || isMirror(pod);
 }
 
 /**
- * Whether it could be scheduled: alive, without a node, and without scheduling gates. kube-scheduler may not have tried it yet,
- * which is so for all pods from files.
+ * Whether it could be scheduled: running or pending, without a node, and without scheduling gates. kube-scheduler may
+ * not have tried it yet, as for all pods from files.
  */
 export function isUnassigned(pod: Pod): boolean {
   return lacksNode(pod) && (pod.spec.schedulingGates ?? []).length === 0;
 }
 
-/** Whether it only waits for somebody to remove its scheduling gates. */
+/** Whether it only waits for its scheduling gates to be removed. */
 export function isGated(pod: Pod): boolean {
   return lacksNode(pod) && (pod.spec.schedulingGates ?? []).length > 0;
 }
@@ -70,7 +72,10 @@ export function isProvisionable(pod: Pod): boolean {
   return isPending(pod) && !isNominated(pod);
 }
 
-/** Whether it needs another node when its own is removed. A terminating pod of a StatefulSet does, because it is created again. */
+/**
+ * Whether it needs another node if its node is removed. A terminating pod of a StatefulSet does, because it is created
+ * again.
+ */
 export function isReschedulable(pod: Pod): boolean {
   if (isTerminal(pod) || isNodeBound(pod)) return false;
   return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet.apps');
@@ -90,7 +95,10 @@ export function isDrainable(pod: Pod, now: number): boolean {
 
 const defaultGraceSeconds = 30;
 
-/** The termination grace period, milliseconds: Go's longest duration at most, so that added to a time it gives one. The API server takes any number of seconds. */
+/**
+ * The termination grace period, milliseconds; at most Go's longest duration, since the API server accepts any number of
+ * seconds and date arithmetic must stay valid.
+ */
 export function graceOf({ spec }: Pod): number {
   return Math.min((spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000, longestDurationMs);
 }

@@ -1,7 +1,7 @@
 import { quoted } from './text.js';
 import { lookUp } from './own.js';
 
-/** A Kubernetes quantity that does not parse. */
+/** A Kubernetes quantity that cannot be parsed. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
   constructor(
@@ -9,7 +9,7 @@ export class QuantityError extends Error {
     readonly field: string,
   ) {
     super(
-      `${field}: ${quoted(quantity)} is no quantity (a number with an optional suffix such as m, k, M, Ki, Mi, Gi)`,
+      `${field}: ${quoted(quantity)} is not a quantity (a number with an optional suffix such as m, k, M, Ki, Mi, Gi)`,
     );
   }
 }
@@ -36,8 +36,8 @@ const suffixes: Readonly<Record<string, number>> = {
 const form = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /**
- * The value of a Kubernetes quantity such as `1500m`, `2Gi` or `1e3`, in its base unit (cores, bytes).
- * Throws `QuantityError` naming `field` when it does not parse.
+ * The value of a Kubernetes quantity such as `1500m`, `2Gi` or `1e3`, in its base unit (cores, bytes). Throws
+ * `QuantityError` naming `field` if it cannot be parsed.
  */
 export function parseQuantity(quantity: string | number, field = 'quantity'): number {
   if (typeof quantity === 'number') {
@@ -64,19 +64,19 @@ export function formatResource(name: string, amount: number): string {
 }
 
 /**
- * Amounts by resource name. `cpu` is in millicores; every other resource is in its base unit
- * (bytes for memory and storage, a count for pods and extended resources). All are whole numbers.
+ * Amounts by resource name. `cpu` is in millicores; every other resource is in its base unit (bytes for memory and
+ * storage, a count for pods and extended resources). All are integers.
  */
 export type Resources = Readonly<Record<string, number>>;
 
-/** Reads a Kubernetes ResourceList. Throws `QuantityError` naming the resource when a quantity does not parse. */
+/** Reads a Kubernetes ResourceList. Throws `QuantityError` naming the resource if a quantity cannot be parsed. */
 export function parseResources(list: Readonly<Record<string, string | number>> | undefined): Resources {
   const resources: Record<string, number> = {};
   for (const [name, quantity] of Object.entries(list ?? {})) resources[name] = parseResource(name, quantity);
   return resources;
 }
 
-/** One quantity in the unit that `Resources` keeps it in, rounded up. */
+/** One quantity in the unit of `Resources`, rounded up. */
 export function parseResource(name: string, quantity: string | number): number {
   return Math.ceil(parseQuantity(quantity, name) * (name === 'cpu' ? 1000 : 1) - 1e-9);
 }

@@ -2,33 +2,33 @@ import type { Condition } from '../api/kubernetes.js';
 import type { ConditionChange } from './conditions.js';
 import { timeText } from './time.js';
 
-/** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (node-pools/registration-health). */
+/** Number of outcomes in Karpenter's ring; half of them failed means unhealthy (node-pools/registration-health). */
 const slots = 4;
 const tooManyFailures = 2;
 const longestMessage = 300;
-/** The reason of an outcome where the instance ended before its node registered. */
+/** Reason of an outcome if the instance ended before its node registered. */
 export const instanceEnded = 'InstanceEnded';
-/** What is said of a NodeClaim whose instance has no Node, as Karpenter says it. */
+/** Reason and message for a NodeClaim whose instance has no Node, as in Karpenter. */
 export const nodeNotFound = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
-/** How long a NodePool backs off after a claim of it got no node: pods that pend are planned every ten seconds. */
+/** Back-off of a NodePool after a claim got no node: pending pods are planned every ten seconds. */
 const poolBackOffMs = 60_000;
 
-/** How one claim of a NodePool fared: its node registered, or it was given up before that. */
+/** The outcome of one claim: its node registered, or the claim was given up before. */
 export interface RegistrationOutcome {
   readonly claimUid: string;
   readonly registered: boolean;
-  /** When it was given up, milliseconds of the epoch. */
+  /** When it was given up, milliseconds since the epoch. */
   readonly at?: number;
-  /** Why not: the reason and message of the condition that the claim hung on. */
+  /** Reason and message of the condition that failed. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** What the outcomes are about: those of another template or node class say nothing any more. */
+/** The generations of outcomes: outcomes of another template or node class no longer count. */
 export interface RegistrationSubject {
   readonly poolGeneration: number | undefined;
   readonly nodeClassGeneration: number | undefined;
-  /** What the NodePool says of these generations already: Karpenter, whose outcomes are not known, may have written it. */
+  /** The existing condition for these generations. Karpenter, whose outcomes are unknown, may have written it. */
   readonly said?: Pick<Condition, 'status'> & Partial<Pick<Condition, 'reason' | 'message'>>;
 }
 
@@ -39,8 +39,8 @@ interface Ring {
 }
 
 /**
- * The ring with `outcome` in it, as the text to keep on the NodePool; undefined when it says nothing new. A claim's
- * outcome counts once, however often it is recorded.
+ * The ring with `outcome` added, as annotation text for the NodePool; undefined if nothing changes. Each claim counts
+ * once, however often its outcome is recorded.
  */
 export function withRegistration(
   text: string | undefined,
@@ -75,8 +75,8 @@ export function registrationHealth(text: string | undefined, subject: Registrati
 }
 
 /**
- * Why no nodes of a NodePool are planned now, so that its pods go to others (node-pools/failing-pools-rest): its last claim got no node, and the
- * one before it did not show that others do. `text` is what is kept on the NodePool.
+ * Why no nodes of a NodePool are planned now, so that its pods are planned for others (node-pools/failing-pools-rest):
+ * its last claim got no node, and the one before did not register either. `text`: the annotation of the NodePool.
  */
 export function whyFailingPoolRests(
   text: string | undefined,
@@ -87,7 +87,7 @@ export function whyFailingPoolRests(
   if (of?.startsWith(`${generation ?? 0}/`) !== true) return undefined;
   const [last, before] = outcomes.toReversed();
   if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
-  // No back-off is longer, whoever wrote the annotation.
+  // Bounded, whatever the annotation says.
   if (Math.abs(now - last.at) >= poolBackOffMs) return undefined;
   return `backs off until ${timeText(last.at + poolBackOffMs)}, because its last node ${whyNoNode(last)}`;
 }
@@ -101,7 +101,7 @@ function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): s
   return `${poolGeneration ?? 0}/${nodeClassGeneration ?? 0}`;
 }
 
-/** Nothing where there is nothing, where it is about something else, or where somebody wrote over it. */
+/** Empty without text, for other generations, and for invalid text. */
 function outcomesOf(
   text: string | undefined,
   of: string,
@@ -123,7 +123,7 @@ function ringIn(text: string | undefined): Pick<Ring, 'outcomes'> & Partial<Ring
   }
 }
 
-/** The fewest outcomes that come to what is said, as Karpenter takes them after a restart. */
+/** The fewest outcomes that give the existing condition, as Karpenter restores them after a restart. */
 function outcomesSaid(said: RegistrationSubject['said']): readonly RegistrationOutcome[] {
   if (said?.status === 'True') return [{ claimUid: '', registered: true }];
   if (said?.status !== 'False') return [];

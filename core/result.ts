@@ -1,4 +1,4 @@
-/** An expected outcome as a value: either what was asked for, or why not. */
+/** An expected outcome as a value: the result, or why there is none. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
 export function ok<T>(value: T): { readonly ok: true; readonly value: T } {

@@ -1,8 +1,6 @@
-/*
- * What a payload has to look like, checked by hand: pure, small and the same on every machine, so that workflow code may use it.
- */
+/** Validation of payloads, written by hand: pure, small and deterministic, so that workflow code may use it. */
 
-/** Says what is wrong with the value, which stands at `path`; undefined where nothing is. */
+/** Returns what is wrong with the value at `path`; undefined if it is valid. */
 export type Shape = (value: unknown, path: string) => string | undefined;
 
 const isWrong = (path: string, value: unknown, allowed: string): string =>
@@ -13,12 +11,15 @@ function found(value: unknown): string {
 }
 
 export const text: Shape = (value, path) =>
-  typeof value === 'string' ? undefined : isWrong(path, value, 'give a text');
+  typeof value === 'string' ? undefined : isWrong(path, value, 'give a string');
 
 export const number: Shape = (value, path) =>
   typeof value === 'number' && !Number.isNaN(value) ? undefined : isWrong(path, value, 'give a number');
 
-/** Go's longest duration, 292 years, in milliseconds; a time is at most as far off as the longest `expireAfter` puts it. */
+/**
+ * Go's longest duration, 292 years, in milliseconds. Valid times are at most as far ahead as the longest `expireAfter`
+ * allows.
+ */
 const longestMs = 9_223_372_036_854;
 
 const within =
@@ -26,13 +27,16 @@ const within =
   (value, path) =>
     typeof value === 'number' && value >= least && value <= most ? undefined : isWrong(path, value, allowed);
 
-/** Milliseconds of the epoch that a date can be made of. Others throw where the time is shown, or where a timer waits for it. */
-export const epochMs: Shape = within(-longestMs, 2 * longestMs, 'give a number, milliseconds of the epoch');
+/**
+ * Milliseconds since the epoch in the range of dates. Other values throw where the time is formatted or a timer is
+ * started.
+ */
+export const epochMs: Shape = within(-longestMs, 2 * longestMs, 'give a number, milliseconds since the epoch');
 
-/** A duration in milliseconds that a timer can wait for. */
+/** A duration in milliseconds within the range of timers. */
 export const span: Shape = within(0, longestMs, 'give a number, a duration in milliseconds');
 
-/** An id that Temporal takes: a server refuses the whole workflow task that signals a workflow with another one. */
+/** A valid workflow id. For an invalid one a Temporal server fails the whole workflow task that signals it. */
 export const workflowId: Shape = (value, path) => {
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value).length : 0;
   return bytes >= 1 && bytes <= 1000
@@ -43,7 +47,7 @@ export const workflowId: Shape = (value, path) => {
 export const flag: Shape = (value, path) =>
   typeof value === 'boolean' ? undefined : isWrong(path, value, 'give true or false');
 
-/** Whatever is sent along is not looked at. */
+/** Accepts any value. */
 export const nothing: Shape = () => undefined;
 
 export const oneOf =
@@ -51,7 +55,7 @@ export const oneOf =
   (value, path) =>
     allowed.includes(value as string) ? undefined : isWrong(path, value, `allowed are ${allowed.join(', ')}`);
 
-/** Absent, or null as JSON has it for numbers that it cannot write. */
+/** Absent, or null: JSON has null for numbers that it cannot represent. */
 export const optional =
   (shape: Shape): Shape =>
   (value, path) =>
@@ -78,7 +82,7 @@ export const nonEmptyListOf =
   (value, path) =>
     Array.isArray(value) && value.length === 0 ? isWrong(path, value, 'give at least one') : listOf(shape)(value, path);
 
-/** Fields that are not named may be anything: newer versions send more. */
+/** Additional fields are allowed: newer versions send more. */
 export const object =
   (fields: Readonly<Record<string, Shape>>): Shape =>
   (value, path) => {

@@ -2,14 +2,14 @@ import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { InstanceType } from './instance-type.js';
 
 /**
- * Has equal requirements of a catalogue be one object: of the 54,000 that EC2's types and offerings have, some 3,000 differ. Nothing of a
- * catalogue is ever changed in place.
+ * Makes equal requirements of a catalogue one object: of the 54,000 in EC2's types and offerings some 3,000 are
+ * distinct. Catalogues are immutable.
  */
 export class SharedRequirements {
   private readonly byKey = new Map<string, Map<string, NodeSelectorRequirement>>();
   private readonly lists = new WeakSet<readonly NodeSelectorRequirement[]>();
 
-  /** The type, with requirements that were there before where they are equal. */
+  /** The type, with equal requirements replaced by shared ones. */
   in(type: InstanceType): InstanceType {
     return {
       ...type,
@@ -18,7 +18,7 @@ export class SharedRequirements {
     };
   }
 
-  /** Equal requirements; a list that came from here is given back as it is. */
+  /** The shared equal requirements; a list returned before is returned unchanged. */
   list(requirements: readonly NodeSelectorRequirement[]): NodeSelectorRequirement[] {
     if (this.lists.has(requirements)) return requirements as NodeSelectorRequirement[];
     const shared = requirements.map((requirement) => this.one(requirement));

@@ -7,20 +7,20 @@ export function hasTaint({ spec }: Pick<Node, 'spec'>, { key }: Pick<Taint, 'key
   return spec?.taints?.some((taint) => taint.key === key) ?? false;
 }
 
-/** Whether two taints are one to the API server, which tells them apart by key and effect. */
+/** Whether two taints are the same for the API server, which identifies them by key and effect. */
 export const isSameTaint = (a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'key' | 'effect'>): boolean =>
   a.key === b.key && a.effect === b.effect;
 
-/** Whether the node has the taint that it comes with, until it is registered. */
+/** Whether the node still has the taint with which it starts until it is registered. */
 export const hasUnregisteredTaint = ({ spec }: Pick<Node, 'spec'>): boolean =>
   spec?.taints?.some((taint) => isSameTaint(taint, taints.unregistered)) ?? false;
 
-/** The node's taints but for those of this key. */
+/** The node's taints except those with this key. */
 export function withoutTaint({ spec }: Pick<Node, 'spec'>, { key }: Pick<Taint, 'key'>): Taint[] {
   return (spec?.taints ?? []).filter((taint) => taint.key !== key);
 }
 
-/** Whether `toleration` covers `taint`, as kube-scheduler decides it. */
+/** Whether `toleration` covers `taint`, as in kube-scheduler. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   const { key, operator, effect } = toleration;
   if (effect !== undefined && effect !== '' && effect !== taint.effect) return false;
@@ -38,7 +38,7 @@ function comparesTo(operator: 'Lt' | 'Gt', tolerated: string | undefined, value:
   return operator === 'Gt' ? number > bound : number < bound;
 }
 
-/** The first taint that keeps the pod away; `preferences` says whether PreferNoSchedule counts. */
+/** The first taint that the pod does not tolerate; `preferences` says whether PreferNoSchedule counts. */
 export function untolerated(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,

@@ -1,4 +1,4 @@
-/** Structured logs: facts by name, and one sentence. */
+/** Structured logs: named fields and one sentence. */
 export interface Log {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
@@ -10,7 +10,7 @@ export interface Log {
 export interface Metrics {
   count(name: CounterName, labels: Readonly<Record<string, string>>, by?: number): void;
   observe(name: HistogramName, labels: Readonly<Record<string, string>>, value: number): void;
-  /** Of what only the process that does the work knows; what the cache tells is in process/gauges/. */
+  /** For data known only to the process that does the work; gauges from the cache are in process/gauges/. */
   set(name: GaugeName, labels: Readonly<Record<string, string>>, value: number): void;
 }
 
@@ -53,7 +53,7 @@ export type CounterName =
   | 'controller_runtime_reconcile_errors_total'
   | `operator_${Reported}_status_condition_transitions_total`;
 
-/** Of what takes time or has an amount: histograms, and summaries where Karpenter has these. */
+/** Durations and amounts: histograms, and summaries where Karpenter has these. */
 export type HistogramName =
   | 'nodeclaims_termination_duration_seconds'
   | 'nodeclaims_instance_termination_duration_seconds'

@@ -1,39 +1,39 @@
 import { compareText } from './text.js';
 
-/** How long an offering that was out of capacity is left alone, in milliseconds (launch/unavailable-offerings). */
+/** How long an offering without capacity is not used, in milliseconds (launch/unavailable-offerings). */
 export const unavailableMs = 180_000;
 
-/** An offering that refused; `*` stands for any type or zone. */
+/** An offering that refused a launch; `*` means any type or zone. */
 export interface RefusedOffering {
   readonly instanceType: string;
   readonly zone: string;
   readonly capacityType: string;
   readonly reason: string;
-  /** The placement group, or its partition as `group/number`, within which it refused; absent: outside of any. */
+  /** The placement group, or its partition as `group/number`, in which it refused; absent: outside of any. */
   readonly placement?: string;
-  /** Milliseconds of the epoch; absent: three minutes from when it is marked. */
+  /** Milliseconds since the epoch; absent: three minutes after it is marked. */
   readonly until?: number;
 }
 
-/** A refusal as it is remembered. */
+/** A recorded refusal. */
 export interface RememberedRefusal extends RefusedOffering {
-  /** Left alone until then; afterwards it may be tried again. */
+  /** Not used until then. */
   readonly until: number;
-  /** How long this pause is, milliseconds: refusing again soon after it doubles it. */
+  /** Length of this back-off, milliseconds: a further refusal soon after it doubles it. */
   readonly forMs: number;
 }
 
-/** Which offering is asked about. */
+/** The key of a look-up. */
 type Offering = Pick<RefusedOffering, 'capacityType' | 'instanceType' | 'zone' | 'placement'>;
 
-/** The longest that an offering is left alone for refusing again and again. */
+/** The longest back-off after repeated refusals. */
 const longestMs = 8 * unavailableMs;
-/** A refusal is remembered this many times as long as its pause, to tell the next one from it. */
+/** A refusal is recorded for this many times its back-off, to detect repeated refusals. */
 const remembered = 2;
 
 /**
- * Offerings that are out of capacity. One that refuses again when it is tried after its time is left alone for twice as
- * long, up to 24 minutes. `now` gives milliseconds of the epoch.
+ * Offerings without capacity. One that refuses again when it is retried is not used for twice as long, up to 24
+ * minutes. `now` gives milliseconds since the epoch.
  */
 export class UnavailableOfferings {
   private readonly entries = new Map<string, RememberedRefusal>();
@@ -47,7 +47,7 @@ export class UnavailableOfferings {
     for (const entry of carried) this.set(offeringKey(entry), entry);
   }
 
-  /** Changes whenever the answers of `get` may. */
+  /** Changes whenever the results of `get` may. */
   get version(): string {
     const now = this.now();
     for (const key of this.closed) {
@@ -75,7 +75,7 @@ export class UnavailableOfferings {
     }
   }
 
-  /** An offering that gave an instance is trusted as before. */
+  /** A successful launch resets the back-off of its offering. */
   succeeded(capacityType: string, instanceType: string, zone: string, placement?: string): void {
     const key = offeringKey({ capacityType, instanceType, zone, ...(placement === undefined ? {} : { placement }) });
     if (!this.entries.delete(key)) return;
@@ -105,7 +105,7 @@ export class UnavailableOfferings {
     return undefined;
   }
 
-  /** Every refusal that still matters, those first whose time is over first; `until` may be past. */
+  /** Every refusal that still matters, ordered by its end; `until` may be in the past. */
   all(): readonly RememberedRefusal[] {
     const now = this.now();
     return [...this.entries.values()]
@@ -113,7 +113,7 @@ export class UnavailableOfferings {
       .sort((a, b) => a.until - b.until || compareText(offeringKey(a), offeringKey(b)));
   }
 
-  /** When the next offering may be tried again or be forgotten; undefined when nothing is remembered. */
+  /** When the next offering may be retried or dropped; undefined if there are none. */
   nextChange(): number | undefined {
     const now = this.now();
     const times = this.all().map((entry) => (entry.until > now ? entry.until : forgottenAt(entry)));
@@ -139,7 +139,7 @@ function forgottenAt({ until, forMs }: RememberedRefusal): number {
   return until + remembered * forMs;
 }
 
-/** What tells one offering from another. */
+/** The identity of an offering. */
 export function offeringKey({ capacityType, instanceType, zone, placement }: Offering): string {
   const key = `${capacityType}/${instanceType}/${zone}`;
   return placement === undefined ? key : `${key}/${placement}`;

@@ -433,7 +433,7 @@ describe('the cluster cache', () => {
 
   test('asking the cache for a kind that it does not watch throws', () => {
     const cache = createClusterCache({ client: kube, kinds: ['Node'] });
-    expect(() => cache.all('Pod')).toThrow('the cache was not asked to watch Pod');
+    expect(() => cache.all('Pod')).toThrow('the cache does not watch Pod');
   });
 
   describe('a watch that says nothing', () => {

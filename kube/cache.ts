@@ -16,15 +16,15 @@ import { isStale, probeOf, type WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly client: Pick<KubeClient, 'listForWatch' | 'watch'>;
-  /** What to watch. */
+  /** The kinds to watch. */
   readonly kinds: readonly Kind[];
-  /** Of these, the kinds whose CustomResourceDefinition may be missing: they count as empty until it is there. */
+  /** Kinds whose CustomResourceDefinition may be missing: they count as empty until it exists. */
   readonly optional?: readonly Kind[];
   /** Narrows a kind, such as `{ Pod: { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' } }`. */
   readonly selectors?: Readonly<Partial<Record<Kind, ListOptions>>>;
-  /** A watch missed changes of its kind without an error: it is begun anew. */
+  /** Called when a watch missed changes of its kind without an error; it is started again. */
   readonly onSilentWatch?: (kind: Kind) => void;
-  /** A handler of changes threw. */
+  /** Called when a handler of changes threw. */
   readonly onFault?: (kind: Kind, error: Error) => void;
   /** When a watch counts as silent. */
   readonly probe?: Partial<WatchProbeOptions>;
@@ -33,13 +33,13 @@ export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly clock?: LimiterClock;
   /** Default 800 ms doubling up to 30 s. */
   readonly retry?: { readonly base: number; readonly max: number };
-  /** How often to look whether a missing optional kind has come; default a minute. */
+  /** How often to check for a missing optional kind; default a minute. */
   readonly absentRetryMs?: number;
-  /** How often to look whether the process itself was stopped, so that it may have missed a restore; default a second. */
+  /** How often to check whether the process was suspended, so that it may have missed a restore; default a second. */
   readonly tickMs?: number;
 }
 
-/** A watch that ends sooner than this without an event is a failure: do not hammer the server. */
+/** A watch that ends sooner than this without an event counts as a failure, so that retries back off. */
 const shortestWatchMs = 1000;
 
 /** Keeps a slim copy of the cluster by listing each kind once and then watching it. */
@@ -93,7 +93,7 @@ class WatchedCluster implements ClusterCache {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    // Every kind's watch hangs on it.
+    // The watches of all kinds listen to this signal.
     setMaxListeners(0, signal);
     void this.continuity.watchOwnTime(signal);
     for (const kind of this.stores.keys()) void this.follow(kind, signal);
@@ -131,7 +131,8 @@ class WatchedCluster implements ClusterCache {
 
   async caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void> {
     const store = this.store(kind);
-    // Events of a kind come in the order of their versions, so a later one of another object will do as well.
+    // Events of a kind come in the order of their versions, so a later event of another object also shows that the
+    // write is included.
     const seen = (): boolean =>
       compareVersions(store.get(ref)?.metadata.resourceVersion ?? '', resourceVersion) >= 0 ||
       compareVersions(store.version, resourceVersion) >= 0;
@@ -152,11 +153,11 @@ class WatchedCluster implements ClusterCache {
 
   private store<K extends Kind>(kind: K): Store<K> {
     const store = this.stores.get(kind);
-    if (store === undefined) throw new Error(`the cache was not asked to watch ${kind}`);
+    if (store === undefined) throw new Error(`the cache does not watch ${kind}`);
     return store as unknown as Store<K>;
   }
 
-  /** Lists and watches one kind for as long as `signal` lets it. */
+  /** Lists and watches one kind until `signal` aborts. */
   private async follow(kind: Kind, signal: AbortSignal): Promise<void> {
     const retry = this.options.retry ?? { base: 800, max: 30_000 };
     let failures = 0;
@@ -180,7 +181,7 @@ class WatchedCluster implements ClusterCache {
         }
       }
       if (failures > 0) pause ||= backoff(failures - 1, { ...retry, random: this.random });
-      // Aborted while it waits: the loop ends.
+      // Aborted during the pause: the loop ends.
       if (pause > 0) await this.clock.sleep(pause, signal).catch(() => undefined);
     }
   }
@@ -205,7 +206,7 @@ class WatchedCluster implements ClusterCache {
     this.waiters.wake();
   }
 
-  /** Handlers see the cache and its indices after all of `changes`. */
+  /** Handlers see the cache and its indices after all `changes`. */
   private take(kind: Kind, changes: readonly Change<Kinds[Kind]>[]): void {
     for (const change of changes) this.indices.take(kind, change);
     for (const change of changes) this.handlers.notify(kind, change);
@@ -230,7 +231,7 @@ class WatchedCluster implements ClusterCache {
     };
     try {
       const outcome = await this.options.client.watch(kind, options, ({ type, object }) => {
-        // What a dead connection gives up late has been brought by the next one.
+        // Late events of a dead connection: the next connection has delivered them.
         if (attempt.signal.aborted) return;
         heardAt = this.clock.now();
         this.freshness.advance(kind, heardAt);
@@ -248,7 +249,7 @@ class WatchedCluster implements ClusterCache {
     }
   }
 
-  /** Ends a watch that misses changes; the next one begins where it stood. */
+  /** Ends a watch that misses changes; the next one starts at the same version. */
   private async probe(kind: Kind, heardAt: () => number, attempt: AbortController): Promise<void> {
     const watched = {
       kind,
@@ -258,7 +259,7 @@ class WatchedCluster implements ClusterCache {
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.connectivity.answered(kind);
         const wasAway = this.continuity.reached(kind);
-        // Begun anew by a list: a check from a version that a restore undid finds nothing behind.
+        // Restarted with a list: after a restore, a check from a version that no longer exists finds nothing missing.
         if (wasAway) attempt.abort();
         else if (!isBehind) this.freshness.advance(kind, beganAt);
       },
@@ -275,8 +276,9 @@ class WatchedCluster implements ClusterCache {
   }
 
   /**
-   * Whether `error` says that an optional kind is not installed: it is empty then. Objects that are known stay: a deleted CustomResourceDefinition takes each
-   * of its objects along by an event of its own, while a kind that is only not served has them still, such as policies that protect nodes.
+   * Whether `error` means that an optional kind is not installed, so that it counts as empty. Known objects stay:
+   * deleting a CustomResourceDefinition deletes each of its objects with an event, while a kind that is only not served
+   * still has them, such as policies that protect nodes.
    */
   private isAbsent(kind: Kind, error: unknown): boolean {
     if (!isDomainError(error, 'NotFound') || !(this.options.optional ?? []).includes(kind)) return false;
@@ -288,23 +290,25 @@ class WatchedCluster implements ClusterCache {
 }
 
 /**
- * Whether what was listed still stands after a watch that failed so. After a fault of ours in taking an event in, a new list repairs what it may have spoilt;
- * whoever may list but not watch lists again and again.
+ * Whether the listed objects are still valid after a watch that failed in this way. After an exception in processing an
+ * event, a new list repairs the cache. Without permission to watch, the kind is listed again and again.
  */
 function mayGoOn(error: unknown): boolean {
   return isDomainError(error) && error.type !== 'NotFound' && error.type !== 'Denied';
 }
 
-/** A call, so that the compiler does not take an earlier answer for the present one. */
+/** A function call, so that the compiler does not assume the earlier result. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** Those who wait until something holds; `wake` looks again. */
+/** Callers that wait for a condition; `wake` checks all conditions again. */
 class Waiters {
   private readonly checks = new Set<() => void>();
 
-  /** Resolves once `condition` holds. Rejects with what it throws, and with the reason of `signal` once that is aborted. */
+  /**
+   * Resolves once `condition` is true. Rejects with what it throws, and with the reason of `signal` once that aborts.
+   */
   until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {

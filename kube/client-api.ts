@@ -11,7 +11,7 @@ export interface ApiDeps {
   readonly transport: Transport;
   readonly limiter: RateLimiter;
   readonly clock: LimiterClock;
-  /** 0 to 1; spreads the ends of watches. */
+  /** 0 to 1; randomizes the end of watches. */
   readonly random: () => number;
   readonly pageSize: number;
 }
@@ -31,14 +31,16 @@ interface Refused {
   readonly retryAfter: number | undefined;
 }
 
-/** The port over HTTP. */
+/** Implements the port over HTTP. */
 export function createApi(deps: ApiDeps): KubeClient {
   const requests = createRequests(deps);
   return { ...createReads(deps, requests), ...createWrites(requests), watch: createWatch(deps) };
 }
 
 interface Requests {
-  /** The answer's object, or how it was refused. A call that the server wants again later is repeated, three times. */
+  /**
+   * The object in the response, or the refusal. A call that the server asks to repeat later is repeated three times.
+   */
   readonly call: (call: Call) => Promise<Accepted | Refused>;
 }
 
@@ -63,22 +65,22 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
   };
 }
 
-/** Without nulls, as files are read. */
+/** Parses JSON and drops null fields, as for files. */
 function parsed(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (text.includes('null')) dropNulls(value);
   return value;
 }
 
-/** Seconds to wait before the same call again; undefined when its answer stands. */
+/** Seconds to wait before the same call is repeated; undefined if the response is final. */
 function waitFor({ method }: Call, { status: code, retryAfter }: Answer, status: Status): number | undefined {
   if (isBlockedByBudget(code, status)) return undefined;
-  // A server whose own cache lags behind says so by 504. Nothing else than reading may be done again after that.
+  // A server whose cache lags behind responds with 504. After that only reads may be repeated.
   const again = code === 429 || (retryAfter !== undefined && (code === 503 || (code >= 500 && method === 'GET')));
   return again ? Math.min(retryAfter ?? 1, longestRetryAfter) : undefined;
 }
 
-/** One walk through the pages; undefined when the server forgot the list's version on the way. */
+/** Reads all pages once; undefined if the server expired the list's version meanwhile. */
 async function readPages<K extends Kind>(
   { pageSize, call }: Pick<ApiDeps, 'pageSize'> & Pick<Requests, 'call'>,
   kind: K,
@@ -97,7 +99,7 @@ async function readPages<K extends Kind>(
       throw refused(`list ${kind}`, answer);
     }
     const page = answer.object as { items?: Kinds[K][]; metadata: { resourceVersion: string; continue?: string } };
-    // Lists of built-in kinds name the kind once, for the list.
+    // Lists of built-in kinds have the kind only on the list.
     for (const item of page.items ?? []) items.push(transform(Object.assign(item, { apiVersion, kind })));
     if (options.versionOnly === true || (page.metadata.continue ?? '') === '') {
       return { items, resourceVersion: page.metadata.resourceVersion };
@@ -153,13 +155,13 @@ const createWith =
     const what = `create ${kind} ${objectKey({ name: name ?? `${object.metadata.generateName ?? ''}*`, namespace })}`;
     const body = { ...object, apiVersion: resources[kind].apiVersion, kind };
     for (let attempt = 0; ; attempt++) {
-      // A name that is there already is told as such.
+      // The caller handles an existing name.
       const isRepeatable = name !== undefined;
       const answer = await call({ method: 'POST', path: pathOf(kind, { namespace }), body, isRepeatable });
       if ('object' in answer) return { outcome: 'created', object: answer.object as Kinds[K] };
       if (answer.code !== 409 || answer.status.reason !== 'AlreadyExists' || attempt >= 3)
         throw refusedOfObject(what, answer);
-      // A name the server made up may clash; one that is given may be freed between the two calls. Both: try again.
+      // A generated name may clash; a given name may be freed between the two calls. Both are tried again.
       if (name === undefined) continue;
       const existing = await call({ method: 'GET', path: pathOf(kind, ref) });
       if ('object' in existing) return { outcome: 'exists', object: existing.object as Kinds[K] };
@@ -212,7 +214,7 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
       };
       const answer = await call({ method: 'DELETE', path: pathOf(kind, ref), body });
       if ('object' in answer) return 'deleted';
-      // A conflict can only be the UID: the object of that name is another.
+      // A conflict can only be due to the UID: another object has that name.
       if (isGone(answer) || (answer.code === 409 && options.uid !== undefined)) return 'gone';
       throw refusedOfObject(`delete ${kind} ${objectKey(ref)}`, answer);
     },
@@ -232,7 +234,7 @@ function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: options.resourceVersion,
-      // Five to ten minutes, as client-go: replicas move on to new API servers, and not all at once.
+      // Five to ten minutes, as in client-go: replicas move to new API servers at different times.
       timeoutSeconds: String(options.timeoutSeconds ?? 300 + Math.floor(random() * 300)),
     });
     const seen = { expired: false };
@@ -255,7 +257,7 @@ function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch
   };
 }
 
-/** Some kinds check the UID of a patch as a precondition (409), others as a field that must not change (422). */
+/** Some kinds check the UID of a patch as a precondition (409), others as an immutable field (422). */
 function isOfAnotherUid({ code, status }: Refused): boolean {
   return code === 422 && (status.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false);
 }
@@ -271,12 +273,14 @@ function selectors(options: ListOptions): Record<string, string | undefined> {
   return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
 }
 
-/** Whether the answer says that there is no such object. */
+/** Whether the response means that the object does not exist. */
 function isGone(answer: Refused): boolean {
   return answer.code === 404 && !isUnserved(answer);
 }
 
-/** The error of a call for one object. That the resource is not served says nothing of the object, so the call may be tried again. */
+/**
+ * The error of a call for one object. If the resource is not served, the object may exist, so the call may be retried.
+ */
 function refusedOfObject(what: string, answer: Refused): DomainError {
   if (!isUnserved(answer)) return refused(what, answer);
   const { message = 'HTTP 404' } = answer.status;

@@ -2,7 +2,7 @@ import { DomainError } from '../core/failures.js';
 import type { FailureType } from '../core/failures.js';
 import type { Answer } from './client-transport.js';
 
-/** The parts of a `Status` object, which an API server answers with when it refuses. */
+/** The fields of a `Status` object, the error response of an API server. */
 export interface Status {
   readonly code?: number;
   readonly message?: string;
@@ -14,7 +14,9 @@ export interface Status {
   readonly metadata?: { readonly continue?: string };
 }
 
-/** Reads the answer's Status; what is none (a proxy's page, flow control's plain text) gives its text as message. */
+/**
+ * Parses the Status of a response; any other response (a proxy's page, plain text of flow control) becomes the message.
+ */
 export function statusOf(answer: Answer): Status {
   try {
     const parsed = JSON.parse(answer.text) as (Status & { readonly kind?: string }) | null;
@@ -38,7 +40,7 @@ const types: Readonly<Record<number, FailureType>> = {
   429: 'Throttled',
 };
 
-/** What a refusal means to Stowage; every other code, 5xx included, is `Unavailable`. */
+/** The domain error for a refusal; every other code, including 5xx, is `Unavailable`. */
 export function refusal(what: string, code: number, status: Status, retryAfter?: number): DomainError {
   return new DomainError(types[code] ?? 'Unavailable', `${what}: ${status.message ?? `HTTP ${code}`}`, {
     status: code,
@@ -49,16 +51,16 @@ export function refusal(what: string, code: number, status: Status, retryAfter?:
 }
 
 /**
- * Whether a 404 says that the server does not serve the resource, as while its CustomResourceDefinition is replaced. A 404 of a missing object has the reason
- * NotFound.
+ * Whether a 404 means that the server does not serve the resource, for example while its CustomResourceDefinition is
+ * replaced. A 404 for a missing object has the reason NotFound.
  */
 export function isUnserved({ code, status }: { readonly code: number; readonly status: Status }): boolean {
   return code === 404 && status.reason !== 'NotFound';
 }
 
-/** Whether an eviction was refused because of PodDisruptionBudgets: one has no room, or two claim the pod. */
+/** Whether PodDisruptionBudgets refused an eviction: one allows no disruption, or two select the pod. */
 export function isBlockedByBudget(code: number, status: Status): boolean {
   if (code === 429) return status.details?.causes?.some(({ reason }) => reason === 'DisruptionBudget') ?? false;
-  // The API server has no other sign for it.
+  // The API server has no other indication of it.
   return code === 500 && (status.message?.includes('more than one PodDisruptionBudget') ?? false);
 }

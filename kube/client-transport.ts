@@ -2,51 +2,51 @@ import http from 'node:http';
 import https from 'node:https';
 import { DomainError } from '../core/failures.js';
 
-/** What a connection needs to be trusted and to be let in. */
+/** Certificates and authentication of a connection. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'servername' | 'rejectUnauthorized'>;
-  /** Set when a proxy stands between. */
+  /** Set if there is a proxy. */
   readonly agent?: http.Agent;
 }
 
 export interface Connection {
-  /** Such as `https://10.0.0.1:6443`, with no slash at the end. */
+  /** Such as `https://10.0.0.1:6443`, without a trailing slash. */
   readonly server: string;
-  /** `renew` drops what is cached, after the server refused it. */
+  /** `renew` drops cached credentials, after the server refused them. */
   credentials(renew: boolean): Promise<Credentials>;
 }
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly body?: object;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** For streams: a 200 has arrived. */
+  /** For streams: called after a response with status 200. */
   readonly onOpen?: () => void;
-  /** For POST: whoever asks sees by the answer that it has been done before. */
+  /** For POST: whether repeating is safe, because the response shows that it was done before. */
   readonly isRepeatable?: boolean;
-  /** For streams: it ends soon, and takes a kept-alive connection as requests do. */
+  /** For streams: it ends soon, so it uses a keep-alive connection like requests. */
   readonly isShort?: boolean;
 }
 
 export interface Answer {
   readonly status: number;
-  /** Seconds, as the server asks in Retry-After. */
+  /** Retry-After header, seconds. */
   readonly retryAfter: number | undefined;
-  /** When the server answered by its own clock, milliseconds of the epoch. */
+  /** Date header, milliseconds since the epoch. */
   readonly date: number | undefined;
   readonly text: string;
 }
 
 export interface Transport {
-  /** One exchange. Throws `Unavailable` when no answer comes. */
+  /** One request and response. Throws `Unavailable` without a response. */
   exchange(call: Call): Promise<Answer>;
   /**
-   * Hands over each line of a streamed 200 answer as it arrives; reading waits for `onLine`. Resolves with undefined
-   * when the stream ends, breaks, falls silent or `signal` aborts, and with the answer when it is not a 200.
+   * Passes each line of a streamed 200 response to `onLine` and waits for it. Resolves with undefined when the stream
+   * ends, breaks, is idle for too long or `signal` aborts, and with the response if it is not a 200.
    */
   stream(call: Call, onLine: (line: string) => void): Promise<Answer | undefined>;
   close(): void;
@@ -55,7 +55,7 @@ export interface Transport {
 export interface TransportOptions {
   readonly userAgent: string;
   readonly requestTimeoutMs: number;
-  /** A stream that says nothing for this long is dead. API servers send a bookmark about every minute. */
+  /** A stream without data for this long is dead. API servers send a bookmark about every minute. */
   readonly idleTimeoutMs: number;
 }
 
@@ -65,14 +65,16 @@ interface Agents {
   readonly streams: http.Agent;
 }
 
-/** A peer that is gone is noticed ten seconds after this: Node.js probes every second from then on, ten times. */
+/** A dead peer is detected ten seconds after this: from then on Node.js probes every second, ten times. */
 const keepAliveProbeMs = 10_000;
 
-/** HTTP/1.1 with kept-alive connections to one API server. */
+/** HTTP/1.1 with keep-alive connections to one API server. */
 export function createTransport(connection: Connection, options: TransportOptions): Transport {
   const sender = createSender(connection, options);
 
-  /** Retries what harms nothing twice: a stale connection, except for a POST that is not repeatable, and a refused token. */
+  /**
+   * Retries what is safe to repeat: a stale connection, except for a POST that is not repeatable, and a refused token.
+   */
   const open = async (call: Call, use: Use): Promise<http.IncomingMessage> => {
     let renewed = false;
     let stale = false;
@@ -160,7 +162,7 @@ function createSender(connection: Connection, options: TransportOptions): Sender
       request.once('socket', (socket) => socket.setKeepAlive(true, keepAliveProbeMs));
       request.once('timeout', () => request.destroy(new Error(`silent for ${timeout / 1000} s`)));
       request.on('error', (error) => {
-        // The server may close an idle connection just as it is used again.
+        // The server may close an idle connection just when it is used again.
         reject(Object.assign(error, { stale: request.reusedSocket && isReset(error) }));
       });
       request.end(body);
@@ -193,7 +195,7 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
   };
 }
 
-/** Splits at newlines without copying what it has seen; an error of `onLine` passes, one of the network ends it. */
+/** Splits at newlines without copying again; an error of `onLine` propagates, a network error ends the stream. */
 async function readLines(response: http.IncomingMessage, onLine: (line: string) => void): Promise<void> {
   let pending: Buffer[] = [];
   const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;

@@ -9,35 +9,35 @@ import { createRateLimiter, limiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
 
 export interface KubeClientOptions {
-  /** A kubeconfig's path, or `in-cluster`. Default: KUBECONFIG, `~/.kube/config`, in-cluster, in this order. */
+  /** Path of a kubeconfig, or `in-cluster`. Default: KUBECONFIG, `~/.kube/config`, in-cluster, in this order. */
   readonly kubeconfig?: string;
   /** Default `stowage`. */
   readonly userAgent?: string;
-  /** KUBE_CLIENT_QPS, default 200 a second. 0 does not limit. */
+  /** KUBE_CLIENT_QPS, default 200 per second. 0 means no limit. */
   readonly qps?: number;
   /** KUBE_CLIENT_BURST, default 300. */
   readonly burst?: number;
-  /** Whether the request at hand goes before others that wait for their turn. */
+  /** Whether the current request is served before other waiting requests. */
   readonly isUrgent?: () => boolean;
   /** Default 30 s. */
   readonly requestTimeoutMs?: number;
-  /** A watch that is silent for this long is taken for dead; default 150 s (servers send a bookmark each minute). */
+  /** A watch without data for this long counts as dead; default 150 s (servers send a bookmark each minute). */
   readonly watchIdleTimeoutMs?: number;
   /** Objects in a page of a list; default 500. */
   readonly pageSize?: number;
 }
 
-/** Credentials may change on disk; they are read again this often, and when the server refuses them. */
+/** Credentials may change on disk; they are reloaded this often, and when the server refuses them. */
 const credentialsTtlMs = 30_000;
 
 /**
- * A client of the API server that a kubeconfig names, with whatever authentication that has (token, certificate,
- * exec plugin, OIDC, proxy). Throws when there is no usable kubeconfig; does not connect yet.
+ * A client for the API server of a kubeconfig, with its authentication (token, certificate, exec plugin, OIDC, proxy).
+ * Throws if there is no usable kubeconfig; does not connect yet.
  */
 export function createKubeClient(options: KubeClientOptions = {}): KubeClient & {
   /** The API server's address. */
   readonly server: string;
-  /** Ends open connections; watches end. */
+  /** Closes open connections; watches end. */
   close(): void;
 } {
   const connection = createConnection(() => loadConfig(options.kubeconfig));
@@ -66,12 +66,12 @@ async function certificateAuthority(connection: Connection): Promise<string | un
   return typeof ca === 'string' || Buffer.isBuffer(ca) ? Buffer.from(ca).toString('base64') : undefined;
 }
 
-/** No usable kubeconfig: what is wrong, and in which file. */
+/** There is no usable kubeconfig; names the error and the file. */
 class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 
-const foundBy = 'KUBECONFIG is not set, ~/.kube/config is not there, and this is no pod of a cluster';
+const foundBy = 'KUBECONFIG is not set, ~/.kube/config does not exist, and this process does not run in a pod';
 
 function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new KubeConfig();
@@ -94,7 +94,7 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
       `${where}: the current context "${config.currentContext}" has no cluster; its contexts: ${names || 'none'}`,
     );
   }
-  // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless the check it has no use for is off.
+  // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless this check is disabled.
   config.clusters = config.clusters.map((each) =>
     each.server.startsWith('http:') ? { ...each, skipTLSVerify: true } : each,
   );
@@ -120,7 +120,7 @@ function createConnection(load: () => KubeConfig): Connection {
       if (renew) config = load();
       if (renew || cached === undefined || cached.until < Date.now()) {
         const credentials = read();
-        // A failed read is not kept: an exec plugin may work the next time.
+        // Failures are not cached: an exec plugin may succeed the next time.
         credentials.catch(() => (cached = undefined));
         cached = { credentials, until: Date.now() + credentialsTtlMs };
       }

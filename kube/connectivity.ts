@@ -2,16 +2,16 @@ import { isDomainError } from '../core/failures.js';
 import type { Kind } from './port.js';
 
 export interface ConnectivityListeners {
-  /** Called once when the API server stops answering, once when it answers again, and never twice the same. */
+  /** Called when the API server stops responding and when it responds again; only on changes. */
   readonly onConnectivity?: (state: { readonly connected: boolean; readonly error?: Error }) => void;
-  /** A kind that cannot be listed or watched though the server answers (denied, not served). */
+  /** Called for a kind that cannot be listed or watched although the server responds (denied, not served). */
   readonly onProblem?: (kind: Kind, error: Error) => void;
 }
 
-/** How often in a row a kind may be throttled before anyone hears of it. */
+/** Number of consecutive throttled calls of a kind before they are reported. */
 const toleratedThrottles = 5;
 
-/** Whether the API server answers, by kind, and what it refuses. */
+/** Tracks whether the API server responds, by kind, and what it refuses. */
 export class Connectivity {
   private readonly problems = new Map<Kind, string>();
   private readonly failing = new Set<Kind>();
@@ -22,18 +22,18 @@ export class Connectivity {
     return this.failing.size === 0;
   }
 
-  /** The kind can be listed or watched. */
+  /** A list or watch of the kind succeeded. */
   reached(kind: Kind): void {
     this.problems.delete(kind);
     this.answered(kind);
   }
 
-  /** The API server answered, be it with a refusal. */
+  /** The API server responded, possibly with an error. */
   answered(kind: Kind): void {
     if (this.failing.delete(kind) && this.failing.size === 0) this.listeners.onConnectivity?.({ connected: true });
   }
 
-  /** The `failures`th failure in a row. */
+  /** Records a failure; `failures`: the number in a row. */
   failed(kind: Kind, error: Error, failures: number): void {
     if (isDomainError(error, 'Unavailable')) {
       const first = this.failing.size === 0;
@@ -41,9 +41,9 @@ export class Connectivity {
       if (first) this.listeners.onConnectivity?.({ connected: false, error });
       return;
     }
-    // To refuse is to answer.
+    // A refusal is a response.
     this.answered(kind);
-    // A server that is starting up, or busy, asks for patience; only one that goes on so is a problem.
+    // A server that starts or is busy throttles for a while; it is reported only if that persists.
     if (isDomainError(error, 'Throttled') && failures <= toleratedThrottles) return;
     if (this.problems.get(kind) === error.message) return;
     this.problems.set(kind, error.message);

@@ -4,11 +4,11 @@ import type { LimiterClock } from './limiter.js';
 import type { Kind, KubeClient, ListOptions } from './port.js';
 
 /**
- * An API server that was away for this long may have been restored from a backup. In less time nobody stops it, replaces its data
- * and starts it, and a connection that merely broke costs no list.
+ * After an outage of this length the API server may have been restored from a backup, which takes longer than this. A
+ * shorter interruption does not require a new list.
  */
 const shortestRestoreMs = 3000;
-/** A process that comes to itself this much later than it meant to was stopped, and leaves time for a restore. */
+/** A timer that fires this much late means that the process was suspended, long enough for a restore. */
 const shortestStopMs = 2000;
 
 export interface ContinuityOptions {
@@ -16,40 +16,44 @@ export interface ContinuityOptions {
   readonly clock: LimiterClock;
   readonly selectors: Readonly<Partial<Record<Kind, ListOptions>>>;
   readonly kinds: readonly Kind[];
-  /** How often the process looks whether it was stopped itself, milliseconds. */
+  /** How often to check whether the process was suspended, milliseconds. */
   readonly tickMs: number;
 }
 
 /**
- * Whether a watch may go on from the version that the one before came to. After a restore the API server counts from an earlier version again. Then
- * a watch from a version that is yet to come tells of nothing; and once others have written as much as was undone, the version is there again and
- * stands for something else, so that no comparison of versions shows what was missed. So whatever leaves time for a restore that nobody saw has
- * the kind listed: an API server that did not answer, and a process that was stopped itself.
+ * Decides whether a watch may continue from its last version. After a restore the API server counts from an earlier
+ * version again: a watch from a version in its future delivers nothing, and once as many writes as were undone have
+ * happened, the version exists again with another meaning, so that comparing versions cannot detect missed changes.
+ * Therefore the kind is listed again after any interruption in which a restore could have gone unnoticed: an API server
+ * that did not respond, or a suspended process.
  */
 export class Continuity {
-  /** Since when the kind could neither be listed nor watched, milliseconds of the epoch. */
+  /** Since when the kind could neither be listed nor watched, milliseconds since the epoch. */
   private readonly awaySince = new Map<Kind, number>();
-  /** Kinds that have to be listed before they are watched again. */
+  /** Kinds to list before they are watched again. */
   private readonly interrupted = new Set<Kind>();
-  /** When the process was last seen to run. */
+  /** The last time the process was known to run. */
   private ranAt: number;
 
   constructor(private readonly options: ContinuityOptions) {
     this.ranAt = options.clock.now();
   }
 
-  /** Looks for as long as `signal` lets it whether the process was stopped. */
+  /** Checks until `signal` aborts whether the process was suspended. */
   async watchOwnTime(signal: AbortSignal): Promise<void> {
     const { clock, tickMs } = this.options;
     const isOver = (): boolean => signal.aborted;
     while (!isOver()) {
       this.noteStop();
-      // Without the signal, to which every kind listens already: it ends a tick later.
+      // Without the signal, which has many listeners already; ends one tick later.
       await clock.sleep(tickMs, undefined, { inBackground: true });
     }
   }
 
-  /** A watch of the kind is open, or its check was answered. Gives whether the API server was away before for so long that the kind has to be listed. */
+  /**
+   * A watch of the kind is open, or its check got a response. Returns whether the API server was away so long that the
+   * kind must be listed.
+   */
   reached(kind: Kind): boolean {
     const wasAway = this.wasAway(kind);
     if (wasAway) this.interrupted.add(kind);
@@ -57,19 +61,24 @@ export class Continuity {
     return wasAway;
   }
 
-  /** The kind was listed. */
+  /** Records that the kind was listed. */
   listed(kind: Kind): void {
     this.awaySince.delete(kind);
     this.interrupted.delete(kind);
   }
 
-  /** A list, a watch or a check of the kind failed. One that is refused or throttled is answered by a server that runs. */
+  /**
+   * Records that a list, watch or check of the kind failed. Refusal and throttling are responses of a running server.
+   */
   failed(kind: Kind, error: unknown): void {
     if (!isDomainError(error, 'Unavailable') || this.awaySince.has(kind)) return;
     this.awaySince.set(kind, this.options.clock.now());
   }
 
-  /** Whether a watch of the kind may begin at `version`, after so many failures in a row; otherwise the kind has to be listed. */
+  /**
+   * Whether a watch of the kind may start at `version` after this number of consecutive failures; otherwise the kind
+   * must be listed.
+   */
   async holds(kind: Kind, version: string, failures: number, signal: AbortSignal): Promise<boolean> {
     this.noteStop();
     if (this.wasAway(kind) || this.interrupted.has(kind)) return false;
@@ -84,7 +93,7 @@ export class Continuity {
     return since !== undefined && this.options.clock.now() - since >= shortestRestoreMs;
   }
 
-  /** After a stop every watch that ends may have been ended by a restore. */
+  /** After a suspension, a restore may have ended any watch that ends. */
   private noteStop(): void {
     const now = this.options.clock.now();
     const { kinds, tickMs } = this.options;

@@ -9,22 +9,22 @@ import { timestamp } from '../core/conditions.js';
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
-  /** `source.component`; default `karpenter`, which dashboards and alerts look for. */
+  /** `source.component`; default `karpenter`, which dashboards and alerts expect. */
   readonly component?: string;
   /** `reportingInstance`: the pod's name. */
   readonly instance?: string;
   readonly clock?: LimiterClock;
-  /** Events a second by reason; default Karpenter's (events/nominations-limited). Those above are dropped. */
+  /** Events per second by reason; default as in Karpenter (events/nominations-limited). Excess events are dropped. */
   readonly rates?: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>;
-  /** Hears of events that could not be published; default nobody. */
+  /** Called for events that could not be published; default none. */
   readonly onFailure?: (event: EventToPublish, error: Error) => void;
 }
 
 const defaultDedupeMs = 120_000;
 const defaultRates = { Nominated: { qps: 5, burst: 10 } };
-/** Published one after the other; beyond this many waiting, the newest are dropped. */
+/** Events are published one after the other; if more than this are waiting, the newest are dropped. */
 const longestQueue = 1000;
-/** How many series (one object, one reason, one message) are counted up rather than written anew. */
+/** Maximum number of series (one object, one reason, one message) whose Event is updated instead of created again. */
 const mostSeries = 4096;
 const longestMessage = 1024;
 
@@ -35,9 +35,10 @@ interface Series {
 }
 
 /**
- * Publishes core/v1 Events as Karpenter does (events/repeats, events/nominations-limited): the same reason and values once in two minutes, `Nominated`
- * at most five a second. What repeats after that counts its first Event up, as client-go does. Publishing never
- * throws and never waits; `idle` resolves when nothing waits to be sent, for an orderly end.
+ * Publishes core/v1 Events as in Karpenter (events/repeats, events/nominations-limited): the same reason and values
+ * once in two minutes, `Nominated` at most five per second. Later repeats increase the count of the first Event, as in
+ * client-go. Publishing never throws and never blocks; `idle` resolves when nothing is waiting, for an orderly
+ * shutdown.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder & { idle(): Promise<void> } {
   const clock = options.clock ?? limiterClock;
@@ -60,7 +61,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 }
 
-/** Whether the like of an event was let through lately; if not, remembers it. */
+/** Whether an equal event was published recently; if not, records it. */
 function createDedupe(clock: LimiterClock): (event: EventToPublish) => boolean {
   const until = new Map<string, number>();
   return ({ reason, message, regarding, dedupeBy, dedupeMs = defaultDedupeMs }) => {
@@ -68,7 +69,7 @@ function createDedupe(clock: LimiterClock): (event: EventToPublish) => boolean {
     const { kind, namespace = '', name, uid = '' } = regarding;
     const key = [reason, ...(dedupeBy ?? [kind, namespace, name, uid, message])].join('\0');
     if ((until.get(key) ?? -Infinity) > now) return false;
-    // Those that have run out are at hand when the map grows, not on every event.
+    // Expired entries are removed only when the map has grown, not on every event.
     if (until.size >= 10_000) for (const [old, end] of until) if (end <= now) until.delete(old);
     until.set(key, now + dedupeMs);
     return true;
@@ -105,7 +106,7 @@ function createSender(
   let made = 0;
   const create = async (event: EventToPublish, at: number, key: string): Promise<void> => {
     const namespace = event.regarding.namespace ?? 'default';
-    // As long as a name may be, unique among all recorders that publish for this object.
+    // At most the length of a name, and unique among all recorders that publish for this object.
     const suffix = hashText(`${component} ${instance} ${clock.now()} ${++made}`);
     const name = `${event.regarding.name.slice(0, longestName - 1 - suffix.length)}.${suffix}`;
     const object = eventObject(event, { time: timestamp(at), component, instance });
@@ -124,7 +125,7 @@ function createSender(
     const again = { ...series, count: series.count + 1 };
     const answer = await client.patch('Event', series, { count: again.count, lastTimestamp: timestamp(at) });
     if (answer.outcome === 'patched') remember(key, again);
-    // Events are forgotten after an hour.
+    // The API server deletes events after an hour.
     else await create(event, at, key);
   };
 }

@@ -7,31 +7,31 @@ export interface FreshnessOptions {
   readonly clock: LimiterClock;
   readonly selectors: Readonly<Partial<Record<Kind, ListOptions>>>;
   readonly probe: Partial<WatchProbeOptions> | undefined;
-  /** The version until which the cache has the kind; undefined before its first list. */
+  /** The version of the kind in the cache; undefined before its first list. */
   readonly versionOf: (kind: Kind) => string | undefined;
 }
 
-/** Until when the cache has everything, by kind: milliseconds of the epoch. */
+/** By kind: the time until which the cache is complete, milliseconds since the epoch. */
 export class Freshness {
   private readonly until = new Map<Kind, number>();
   private readonly checks = new Map<Kind, Promise<boolean>>();
 
   constructor(private readonly options: FreshnessOptions) {}
 
-  /** The earliest of all kinds; undefined while there is none. */
+  /** The earliest of all kinds; undefined if one is missing. */
   get ofAll(): number | undefined {
     return this.until.size > 0 ? Math.min(...this.until.values()) : undefined;
   }
 
-  /** Records that everything of the kind until `at` is in the cache. */
+  /** Records that the cache has all changes of the kind until `at`. */
   advance(kind: Kind, at: number): void {
     this.until.set(kind, at);
   }
 
-  /** Whether everything of the kind until `since` is in the cache. Asks the API server where that is not known. */
+  /** Whether the cache has all changes of the kind until `since`. Asks the API server if that is unknown. */
   async isFresh(kind: Kind, since: number): Promise<boolean> {
     if (this.hasUntil(kind, since)) return true;
-    // One that runs already may have begun too early.
+    // A running check may have started too early.
     for (let check = 0; check < 2; check++) {
       const running = this.checks.get(kind) ?? this.check(kind).finally(() => this.checks.delete(kind));
       this.checks.set(kind, running);
@@ -45,7 +45,7 @@ export class Freshness {
     return (this.until.get(kind) ?? Number.NEGATIVE_INFINITY) >= since;
   }
 
-  /** Asks the API server whether the cache lacks anything of the kind. */
+  /** Asks the API server whether the cache lacks changes of the kind. */
   private async check(kind: Kind): Promise<boolean> {
     const { client, clock, versionOf } = this.options;
     const beganAt = clock.now();

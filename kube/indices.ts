@@ -4,7 +4,7 @@ import { objectKey } from './kinds.js';
 import type { Kind, Kinds } from './port.js';
 import type { Change } from './store.js';
 
-/** Look-ups across the cache, kept in step with every change. */
+/** Look-ups across the cache, updated with every change. */
 export class Indices {
   /** By `spec.providerID`. */
   readonly nodes = new NewestByKey<Node>(({ spec }) => spec?.providerID);
@@ -40,8 +40,8 @@ export class Indices {
 }
 
 /**
- * The object that was written last of those with a key. A kubelet that comes up under another name makes a second Node of one instance; when that goes,
- * the first is found again.
+ * The most recently written object for each key. A kubelet that restarts with another name creates a second Node of one
+ * instance; when that is deleted, the first is found again.
  */
 class NewestByKey<T extends { readonly metadata: { readonly name?: string } }> {
   private readonly holders = new Map<string, Map<string, T>>();

@@ -1,16 +1,16 @@
 /**
- * Hash-consing: equal values share one object. What nobody uses any more is given up, so a cluster that changes for
- * months does not fill the table.
+ * Hash-consing: equal values share one object. Unused objects are released, so the table does not grow without bound in
+ * a changing cluster.
  */
 export interface Interner {
   /**
-   * An object equal to `value` (same keys in the same order), the same one for every equal value. Never change it.
-   * Where users keep only a part of it, `anchor` names that part: the value stays shared while anyone has the part.
+   * Returns the shared object equal to `value` (same keys in the same order). Never modify it. If users keep only a
+   * part of it, `anchor` names that part: the value stays shared as long as the part is referenced.
    */
   share<T extends object>(value: T, anchor?: (value: T) => object): T;
-  /** The same string object for equal strings: each decoded JSON text has its own copy. */
+  /** The same string object for equal strings; parsed JSON has a copy of each. */
   text(value: string): string;
-  /** How many distinct objects are alive, as far as the garbage collector has told. */
+  /** Number of distinct live objects, as far as the garbage collector has reported. */
   readonly size: number;
 }
 
@@ -18,7 +18,7 @@ export function createInterner(): Interner {
   const table = new Map<string, WeakRef<object>>();
   const texts = new Map<string, string>();
   const registry = new FinalizationRegistry<string>((key) => {
-    // The key may have been taken by a younger object.
+    // Another object may have taken the key.
     if (table.get(key)?.deref() === undefined) table.delete(key);
   });
   const values = new WeakMap<object, object>();
@@ -36,7 +36,7 @@ export function createInterner(): Interner {
   const text = (value: string): string => {
     const known = texts.get(value);
     if (known !== undefined) return known;
-    // Node names come and go: start over rather than grow for ever.
+    // Node names come and go: the table is cleared instead of growing without bound.
     if (texts.size >= 65_536) texts.clear();
     texts.set(value, value);
     return value;

@@ -5,7 +5,7 @@ export interface ApiResource {
   readonly apiVersion: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The kind has a status subresource: a create or an ordinary patch leaves its status alone. */
+  /** Whether the kind has a status subresource: a create or a plain patch leaves its status unchanged. */
   readonly status: boolean;
 }
 
@@ -55,15 +55,15 @@ export const resources: Readonly<Record<Kind, ApiResource>> = {
   SelfSubjectReview: clusterScoped('authentication.k8s.io/v1', 'selfsubjectreviews'),
 };
 
-/** The key of an object within its kind: `namespace/name`, or the name alone. */
+/** The key of an object within its kind: `namespace/name`, or the name. */
 export function objectKey(ref: { readonly name?: string; readonly namespace?: string }): string {
   const name = ref.name ?? '';
   return ref.namespace === undefined || ref.namespace === '' ? name : `${ref.namespace}/${name}`;
 }
 
 /**
- * Orders resource versions. Kubernetes defines them as whole numbers of any length that grow with every write to a
- * kind, so the longer is the newer.
+ * Compares resource versions. Kubernetes defines them as integers of any length that grow with every write to a kind,
+ * so a longer one is newer.
  */
 export function compareVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;

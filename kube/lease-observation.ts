@@ -1,31 +1,35 @@
 import type { Lease } from '../api/kubernetes.js';
 
-/** What successive looks at somebody else's lease tell of its holder. */
+/** The state of another process's lease, from successive observations. */
 export interface LeaseObservation {
-  /** `unknown`: nothing has told yet whether the holder lives. Who must not act beside it waits then as well. */
+  /**
+   * `unknown`: it is not known yet whether the holder is alive. Callers that must not act concurrently with it wait
+   * then too.
+   */
   readonly state: 'unknown' | 'held' | 'free';
   /** Who holds or held it; set with `held`. */
   readonly holder?: string;
-  /** `renewTime` as of the last look; empty where nobody held it; absent after a look that failed. */
+  /** `renewTime` at the last observation; empty if there was no holder; absent after a failed observation. */
   readonly seen?: string;
-  /** When a look found it renewed since the one before, by the own clock, milliseconds of the epoch. */
+  /** When an observation found it renewed since the previous one, by the local clock, milliseconds since the epoch. */
   readonly renewedAt?: number;
 }
 
-/** Before the first look. */
+/** Before the first observation. */
 export const unobserved: LeaseObservation = { state: 'unknown' };
 
-/** How far the holder's clock may be ahead of ours. A time beyond is no time of a renewal. */
+/** Maximum clock skew. A `renewTime` further in the future is not valid. */
 const clockSkewMs = 5000;
-/** What leaders take that are not told otherwise, as Karpenter is not. */
+/** Default lease duration of leaders, as in Karpenter. */
 const usualDurationSeconds = 15;
-/** Four times Karpenter's: whoever writes an hour must renew it like everybody else. */
+/** Four times Karpenter's. A longer duration in the lease does not count. */
 const longestDurationSeconds = 60;
 
 /**
- * One more look, which found `lease` at `now` (milliseconds of the epoch). A lease is held until its duration has passed
- * since its last renewal: by its own time if that is plausible, or by our clock if we saw it change between two looks.
- * So clocks may differ, and a time that somebody wrote once, such as one in the year 2099, holds nothing.
+ * One more observation: `lease` was read at `now` (milliseconds since the epoch). A lease is held until its duration
+ * has passed since its last renewal: by its `renewTime` if that is plausible, or by the local clock if it changed
+ * between two observations. So clocks may differ, and a `renewTime` that was written once, such as one in the year
+ * 2099, does not hold the lease.
  */
 export function observed(before: LeaseObservation, lease: Lease | undefined, now: number): LeaseObservation {
   const { holderIdentity: holder = '', renewTime = 'never' } = lease?.spec ?? {};
@@ -35,17 +39,21 @@ export function observed(before: LeaseObservation, lease: Lease | undefined, now
   const since = Math.max(renewedAt ?? -Infinity, plausible(renewTime, now));
   const next = { seen: renewTime, ...(renewedAt === undefined ? {} : { renewedAt }) };
   if (now < since + durationMs(lease)) return { ...next, state: 'held', holder };
-  // One look at a lease that seems dead does not tell whether its holder's clock is wrong. The next one does.
+  // A single observation of a seemingly expired lease does not show whether its holder's clock is wrong. The next one
+  // does.
   if (before.seen === undefined || before.seen === '') return { ...before, ...next };
   return { ...next, state: 'free' };
 }
 
-/** A look that failed: the verdict stands, and what may have happened meanwhile is not guessed at. */
+/** A failed observation: the state stays, and no changes are assumed. */
 export function notObserved({ state, holder }: LeaseObservation): LeaseObservation {
   return { state, ...(holder === undefined ? {} : { holder }) };
 }
 
-/** A leader that ends releases the lease for the next replica, which takes it within seconds: one look is not enough. */
+/**
+ * A leader that stops releases the lease for the next replica, which takes it within seconds: one observation is not
+ * enough.
+ */
 function vacant(before: LeaseObservation): LeaseObservation {
   const isHandedOver = before.state === 'held' && before.seen !== '';
   return isHandedOver ? { ...notObserved(before), seen: '' } : { state: 'free', seen: '' };

@@ -11,20 +11,22 @@ export interface LeaderElectionOptions {
   readonly client: LeaseClient;
   readonly namespace: string;
   readonly name: string;
-  /** Unique to this process: the pod's name and something random. */
+  /** Unique to this process: the pod's name and a random suffix. */
   readonly identity: string;
-  /** How long others wait for a leader that is silent; default 12 s. */
+  /** How long other candidates wait without a renewal; default 12 s. */
   readonly leaseDurationMs?: number;
-  /** How long a leader tries to renew before it gives up; default 8 s. Shorter than the lease. */
+  /** How long a leader tries to renew before it gives up; default 8 s. Shorter than the lease duration. */
   readonly renewDeadlineMs?: number;
-  /** Between tries; default 1.5 s. */
+  /** Between attempts; default 1.5 s. */
   readonly retryPeriodMs?: number;
   readonly clock?: LimiterClock;
-  /** 0 to 1; spreads tries to acquire. */
+  /** 0 to 1; randomizes attempts to acquire. */
   readonly random?: () => number;
-  /** Told whenever another holder is seen, undefined for none. */
+  /** Called when another holder is observed; undefined for none. */
   readonly onLeader?: (holder: string | undefined) => void;
-  /** A try that failed: the API server is away or refuses. Told once for equal messages in a row. */
+  /**
+   * Called for a failed attempt: the API server is unavailable or refuses. Called once for equal consecutive messages.
+   */
   readonly onError?: (error: Error) => void;
 }
 
@@ -36,17 +38,17 @@ interface Settings extends LeaderElectionOptions {
 }
 
 /**
- * Runs `lead` while this process holds the Lease, with the rules of client-go: wait until the lease is free or was
- * not renewed for its duration as this process saw it, renew every `retryPeriodMs`, stop leading when no renewal
- * succeeded for `renewDeadlineMs`. The defaults are shorter than those of client-go, and a candidate looks when the lease
- * runs out: a leader that was killed is followed within 15 s. `lead` gets a signal that aborts when leadership ends, and must then stop; only
- * when it has does this resolve.
+ * Runs `lead` while this process holds the Lease, with the rules of client-go: wait until the lease is free or was not
+ * renewed for its duration as observed by this process, renew every `retryPeriodMs`, stop leading if no renewal
+ * succeeded for `renewDeadlineMs`. The defaults are shorter than those of client-go, and a candidate checks when the
+ * lease expires: a killed leader is replaced within 15 s. `lead` gets a signal that aborts when leadership ends, and
+ * must then stop; this resolves only after it has.
  *
- * - `stopped`: `signal` aborted; the lease was released if it was held, so that a successor need not wait.
+ * - `stopped`: `signal` aborted; the lease was released if held, so that a successor need not wait.
  * - `lost`: the lease could not be renewed or was taken. The caller may run again, or exit as controllers do.
- * - `finished`: `lead` returned by itself; the lease was released.
+ * - `finished`: `lead` returned; the lease was released.
  *
- * Rejects with what `lead` rejects with, unless its signal had aborted.
+ * Rejects with the error of `lead`, unless its signal had aborted.
  */
 export async function runAsLeader(
   options: LeaderElectionOptions,
@@ -72,7 +74,8 @@ export async function runAsLeader(
     .finally(() => {
       done.abort();
     });
-  // The lease is renewed until the work has stopped, however long that takes, so that two never work at once.
+  // The lease is renewed until the work has stopped, however long that takes, so that two processes never work
+  // concurrently.
   const lost = await elector.renewUntil(done.signal);
   if (lost) {
     elector.lose();
@@ -86,7 +89,7 @@ export async function runAsLeader(
 
 class Elector {
   private lease: Lease | undefined;
-  /** When the lease was last seen to change, by this process's clock: the clocks of others are not trusted. */
+  /** When the lease was last observed to change, by the local clock; clocks of other processes are not trusted. */
   private changedAt = 0;
   private renewedAt = 0;
   private lastError = '';
@@ -94,19 +97,19 @@ class Elector {
 
   constructor(private readonly settings: Settings) {}
 
-  /** Resolves with false when `signal` aborts first. */
+  /** Resolves with false if `signal` aborts first. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, retryPeriodMs, random = Math.random } = this.settings;
     while (!isAborted(signal)) {
       if (await this.attempt(retryPeriodMs * 5, signal)) return true;
-      // Candidates that started together should not try together.
+      // Randomized, so that candidates that started together do not try together.
       const pause = retryPeriodMs * (1 + 0.2 * random());
       await clock.sleep(Math.min(pause, this.expiresInMs() ?? pause), signal).catch(() => undefined);
     }
     return false;
   }
 
-  /** Until the lease of another holder may be taken, as this process saw it; undefined for one that may be now. */
+  /** Time until the lease of another holder expires, as observed by this process; undefined if it may be taken now. */
   private expiresInMs(): number | undefined {
     const { leaseDurationSeconds = 0 } = this.lease?.spec ?? {};
     const left = this.changedAt + leaseDurationSeconds * 1000 - this.settings.clock.now();
@@ -120,7 +123,7 @@ class Elector {
       await clock.sleep(retryPeriodMs, signal).catch(() => undefined);
       if (isAborted(signal)) return false;
       const left = this.renewedAt + renewDeadlineMs - clock.now();
-      // Seen through even when the work ends meanwhile: what is released must be the newest version.
+      // Awaited even if the work ends meanwhile, since the release needs the newest version.
       if (left > 0 && (await this.attempt(left))) continue;
       const taken = (this.lease?.spec?.holderIdentity ?? identity) !== identity;
       if (taken || clock.now() - this.renewedAt >= renewDeadlineMs) return !isAborted(signal);
@@ -128,14 +131,14 @@ class Elector {
     return false;
   }
 
-  /** Nobody is known to lead then, unless another holder was seen. */
+  /** Afterwards no leader is known, unless another holder was observed. */
   lose(): void {
     if (this.lastHolder !== this.settings.identity) return;
     this.lastHolder = undefined;
     this.settings.onLeader?.(undefined);
   }
 
-  /** Hands the lease on. A failure only makes the successor wait for it to run out. */
+  /** Releases the lease. If that fails, the successor waits until it expires. */
   async release(): Promise<void> {
     if (this.lease?.spec?.holderIdentity !== this.settings.identity) return;
     const now = microTime(this.settings.clock.now());
@@ -146,7 +149,7 @@ class Elector {
     }
   }
 
-  /** One try to take or keep the lease; one that fails, or takes longer than `limitMs`, is false. */
+  /** One attempt to acquire or renew the lease; false if it fails or takes longer than `limitMs`. */
   private async attempt(limitMs: number, signal?: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const limit = this.settings.clock
@@ -199,13 +202,16 @@ class Elector {
     return true;
   }
 
-  /** As this process knows it. Then the lease need not be read to be renewed: what somebody else has written refuses the write. */
+  /**
+   * As known to this process. The lease then need not be read before it is renewed: a change by another process makes
+   * the write fail.
+   */
   private isHeld(now: number): boolean {
     const { identity, leaseDurationMs } = this.settings;
     return this.lease?.spec?.holderIdentity === identity && now < this.renewedAt + leaseDurationMs;
   }
 
-  /** Writes over the lease as it was last seen; false when someone else was faster. */
+  /** Writes the lease with the resourceVersion last observed; false at a conflict. */
   private async write(spec: Lease['spec']): Promise<boolean> {
     const { client, namespace, name } = this.settings;
     const metadata = { resourceVersion: this.lease?.metadata.resourceVersion };
@@ -230,14 +236,14 @@ export interface LeaseQuery {
   readonly namespace: string;
   /** Such as `karpenter-leader-election`. */
   readonly name: string;
-  /** How long a lease that seems dead is watched for a renewal, milliseconds; default 5 s. */
+  /** How long a seemingly expired lease is observed for a renewal, milliseconds; default 5 s. */
   readonly observeMs?: number;
   readonly clock?: LimiterClock;
 }
 
 /**
- * Who holds that Lease and is alive, by the rules of `looked`; undefined for nobody. For somebody who asks once: who
- * must not act beside the holder goes on looking. Rejects when the API server is away or refuses.
+ * The live holder of the Lease, by the rules of `observed`; undefined for none. For a single check: a caller that must
+ * not act concurrently with the holder has to keep observing. Rejects if the API server is unavailable or refuses.
  */
 export async function leaseHolder(query: LeaseQuery): Promise<string | undefined> {
   const { client, namespace, name, observeMs = 5000, clock = limiterClock } = query;
@@ -251,12 +257,12 @@ export async function leaseHolder(query: LeaseQuery): Promise<string | undefined
   return sight.state === 'held' ? sight.holder : undefined;
 }
 
-/** Leases count microseconds, and the API server insists on all six digits. */
+/** Leases have microseconds, and the API server requires all six digits. */
 function microTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('Z', '000Z');
 }
 
-/** A call, so that the compiler does not take an earlier answer for the present one. */
+/** A function call, so that the compiler does not assume the earlier result. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -1,16 +1,16 @@
-/** Waits for a slot; callers are served in the order they came, urgent ones first. */
+/** Waits for a slot; first come, first served, urgent callers first. */
 export interface RateLimiter {
   take(): Promise<void>;
 }
 
 export interface LimiterClock {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number;
-  /** Rejects with the signal's reason when it aborts. `inBackground`: the process need not stay for it. */
+  /** Rejects with the signal's reason when it aborts. `inBackground`: does not keep the process alive. */
   sleep(milliseconds: number, signal?: AbortSignal, options?: { readonly inBackground?: boolean }): Promise<void>;
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export const limiterClock: LimiterClock = {
   now: () => Date.now(),
   sleep: (milliseconds, signal, { inBackground = false } = {}) =>
@@ -32,17 +32,17 @@ export const limiterClock: LimiterClock = {
     }),
 };
 
-/** What an aborted signal says, as an Error. */
+/** The reason of an aborted signal, as an Error. */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
 
-/** Of callers that wait, so many urgent ones go before one of the others: neither kind uses up what there is. */
+/** After this many urgent callers one other caller is served, so that neither kind starves. */
 const urgentInARow = 3;
 
 /**
- * A token bucket of `burst` tokens that refills at `qps` a second (KUBE_CLIENT_QPS and KUBE_CLIENT_BURST;
- * settings/client-rate). A `qps` of 0 or less never limits. Callers for which `isUrgent` holds go before others that wait.
+ * A token bucket of `burst` tokens that refills at `qps` per second (KUBE_CLIENT_QPS and KUBE_CLIENT_BURST;
+ * settings/client-rate). A `qps` of 0 or less never limits. Callers for which `isUrgent` is true go first.
  */
 export function createRateLimiter(
   qps: number,
@@ -57,7 +57,7 @@ export function createRateLimiter(
     serving = true;
     for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
       while (!bucket.take()) await clock.sleep(bucket.untilNextMs());
-      // Whoever came meanwhile may be more urgent.
+      // A caller that arrived meanwhile may be more urgent.
       waiting.shift(waiting.next() ?? next)();
     }
     serving = false;
@@ -101,7 +101,7 @@ class Bucket {
 
 type Lane = 'urgent' | 'other';
 
-/** Two queues, each in the order of coming. */
+/** Two queues, each in order of arrival. */
 class Waiting {
   private readonly lanes: Readonly<Record<Lane, (() => void)[]>> = { urgent: [], other: [] };
   private inARow = 0;
@@ -110,7 +110,7 @@ class Waiting {
     this.lanes[lane].push(go);
   }
 
-  /** Whose turn it is; undefined when nobody waits. */
+  /** The lane to serve next; undefined if both are empty. */
   next(): Lane | undefined {
     const { urgent, other } = this.lanes;
     if (urgent.length > 0 && (this.inARow < urgentInARow || other.length === 0)) return 'urgent';
@@ -123,7 +123,9 @@ class Waiting {
   }
 }
 
-/** Exponential back-off: `base` milliseconds, doubling up to `max`, spread over the upper half by `random` (0 to 1). */
+/**
+ * Exponential back-off: `base` milliseconds, doubling up to `max`, randomized over the upper half by `random` (0 to 1).
+ */
 export function backoff(
   attempt: number,
   options: { readonly base: number; readonly max: number; readonly random: () => number },

@@ -59,19 +59,21 @@ export interface Kinds {
   SelfSubjectReview: SelfSubjectReview;
 }
 
-/** An apiextensions.k8s.io/v1 CustomResourceDefinition, as far as Stowage looks into it. */
+/** The fields of an apiextensions.k8s.io/v1 CustomResourceDefinition that Stowage reads. */
 interface CustomResourceDefinitionObject extends KubernetesObject {
   spec: object;
   status?: { conditions?: Condition[] };
 }
 
-/** An authorization.k8s.io/v1 SelfSubjectAccessReview: whether the caller may do something. It is answered, not kept. */
+/**
+ * An authorization.k8s.io/v1 SelfSubjectAccessReview: whether the caller may do something. The response is not stored.
+ */
 export interface SelfSubjectAccessReview extends KubernetesObject {
   spec: { resourceAttributes: ResourceAttributes };
   status?: { allowed: boolean; reason?: string };
 }
 
-/** One verb on one resource; without a namespace on those of the whole cluster. */
+/** One verb on one resource; cluster-wide without a namespace. */
 export interface ResourceAttributes {
   readonly group: string;
   readonly resource: string;
@@ -81,7 +83,7 @@ export interface ResourceAttributes {
   readonly name?: string;
 }
 
-/** An authentication.k8s.io/v1 SelfSubjectReview: who the caller is. It is answered, not kept. */
+/** An authentication.k8s.io/v1 SelfSubjectReview: the identity of the caller. The response is not stored. */
 interface SelfSubjectReview extends KubernetesObject {
   status?: { userInfo?: { username?: string } };
 }
@@ -115,21 +117,21 @@ export interface ObjectRef {
 }
 
 /**
- * The Kubernetes API as Stowage uses it. An object that is not there is a value, not an error; an unreachable or
- * refusing API server is thrown as a `DomainError` (`Unavailable`, `Denied`, `Throttled`, `Invalid`).
+ * The Kubernetes API as used by Stowage. A missing object is a value, not an error; an unreachable or refusing API
+ * server is thrown as a `DomainError` (`Unavailable`, `Denied`, `Throttled`, `Invalid`).
  */
 export interface KubeClient {
   get<K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined>;
-  /** All objects of a kind from the API server, paged inside. */
+  /** All objects of a kind from the API server; handles paging. */
   list<K extends Kind>(kind: K, options?: ListOptions): Promise<Kinds[K][]>;
-  /** `exists` when the name is taken; nothing is changed then. */
+  /** `exists` if the name is taken; nothing changes then. */
   create<K extends Kind>(
     kind: K,
     object: NewObject<Kinds[K]>,
   ): Promise<{ outcome: 'created' | 'exists'; object: Kinds[K] }>;
   /**
-   * A JSON merge patch. With `resourceVersion` or `uid` in `patch.metadata` a changed object gives `conflict`.
-   * `gone` when there is no such object.
+   * A JSON merge patch. With `resourceVersion` or `uid` in `patch.metadata` a changed object gives `conflict`; `gone`
+   * if the object does not exist.
    */
   patch<K extends Kind>(
     kind: K,
@@ -137,13 +139,13 @@ export interface KubeClient {
     patch: object,
     options?: { subresource?: 'status' },
   ): Promise<{ outcome: 'patched'; object: Kinds[K] } | { outcome: 'gone' | 'conflict' }>;
-  /** Deletes only the object of that UID; `gone` when it is not there (any more). */
+  /** Deletes only the object with this UID; `gone` if it does not exist. */
   delete(
     kind: Kind,
     ref: ObjectRef,
     options?: { uid?: string; gracePeriodSeconds?: number },
   ): Promise<'deleted' | 'gone'>;
-  /** The eviction API with a UID precondition (termination/eviction). `blocked` carries the API server's message (PDB). */
+  /** The eviction API with a UID precondition (termination/eviction). `blocked` has the API server's message (PDB). */
   evict(pod: {
     namespace: string;
     name: string;
@@ -156,33 +158,33 @@ export interface KubeClient {
     options: {
       resourceVersion: string;
       signal: AbortSignal;
-      /** Ends by itself after so long; default five to ten minutes. */
+      /** The watch ends after this time; default five to ten minutes. */
       timeoutSeconds?: number;
       /** Called when the server has accepted the watch, before any event. */
       onOpen?: () => void;
     } & ListOptions,
     onEvent: (event: WatchEvent<Kinds[K]>) => void,
   ): Promise<'ended' | 'expired'>;
-  /** A list with the resource version to watch from. With `transform` no page is held in full: see there. */
+  /** A list with the resource version from which to watch. */
   listForWatch<K extends Kind>(
     kind: K,
     options?: ListOptions & {
-      /** Applied to every object as its page arrives, so that a large list is never in memory whole. */
+      /** Applied to every object when its page arrives, so that a large list is never in memory as a whole. */
       transform?: (object: Kinds[K]) => Kinds[K];
-      /** No more than the first object: whoever asks wants the version. */
+      /** Reads only the first object, for callers that need the version. */
       versionOnly?: boolean;
       signal?: AbortSignal;
     },
   ): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
   /** The server's version, such as `v1.36.1`. */
   serverVersion(): Promise<string>;
-  /** The server's clock in whole seconds, as milliseconds of the epoch; undefined where its answer names no time. */
+  /** The server's clock in whole seconds, as milliseconds since the epoch; undefined if its response has no time. */
   serverTime?(): Promise<number | undefined>;
-  /** Base64 of the PEM certificates that the server is known by; undefined where any that the system trusts will do. */
+  /** Base64 of the PEM CA certificates for the server; undefined if the system's are used. */
   certificateAuthority?(): Promise<string | undefined>;
 }
 
-/** What `create` takes: the client fills in apiVersion and kind. */
+/** Input of `create`: the client adds apiVersion and kind. */
 export type NewObject<T extends KubernetesObject> = Omit<T, 'apiVersion' | 'kind'>;
 
 export interface ListOptions {
@@ -206,7 +208,7 @@ export interface EventToPublish {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** Values that tell this event from others of its reason; default the message. */
+  /** Values that distinguish this event from others with its reason; default the message. */
   readonly dedupeBy?: readonly string[];
   /** Default two minutes. */
   readonly dedupeMs?: number;
@@ -216,35 +218,38 @@ export interface EventToPublish {
 export interface ClusterCache {
   /** Lists, then watches, until `signal` aborts. Resolves once every kind was listed. */
   start(signal: AbortSignal): Promise<void>;
-  /** What is watched; any other kind is refused by `all`, `get` and `on`. */
+  /** The watched kinds; `all`, `get` and `on` throw for others. */
   readonly kinds: readonly Kind[];
   readonly synced: boolean;
-  /** Kinds still to be listed. Empty once `synced`. */
+  /** Kinds not listed yet. Empty once `synced`. */
   readonly unsynced: readonly Kind[];
   /** False from the first failed request to the API server until one succeeds again. */
   readonly connected: boolean;
-  /** Until when everything is known to be here, of the kind that is furthest behind, milliseconds; undefined before all are listed. */
+  /** The time until which the cache is complete for all kinds, milliseconds; undefined before all are listed. */
   readonly freshAt: number | undefined;
-  /** The same array until the kind changes. */
+  /** Returns the same array until the kind changes. */
   all<K extends Kind>(kind: K): readonly Kinds[K][];
   get<K extends Kind>(kind: K, ref: ObjectRef): Kinds[K] | undefined;
   podsOnNode(nodeName: string): readonly Pod[];
   nodeByProviderId(providerId: string): Node | undefined;
   nodeClaimByProviderId(providerId: string): NodeClaim | undefined;
-  /** Called after the cache has taken a change in; returns how to stop. One that throws harms neither the cache nor other handlers. */
+  /**
+   * Called after the cache has applied a change; returns a function that unsubscribes. An exception affects neither the
+   * cache nor other handlers.
+   */
   on<K extends Kind>(
     kind: K,
     handler: (change: { type: 'added' | 'modified' | 'deleted'; object: Kinds[K]; previous?: Kinds[K] }) => void,
   ): () => void;
-  /** As `on`, and called at once for each object that is there, as added. */
+  /** Like `on`, and called immediately for each existing object, as added. */
   onEach: ClusterCache['on'];
-  /** Resolves once the cache holds an object at least as new as a write that was answered with `resourceVersion`. */
+  /** Resolves once the cache has an object at least as new as the write with `resourceVersion`. */
   caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Whether the cache holds what the API server had of the kind at `since` (milliseconds of the epoch); asks the API server where
-   * the watch has not told. What is not in a cache that is not fresh may be there all the same.
+   * Whether the cache has the state of the kind at `since` (milliseconds since the epoch) or later; asks the API server
+   * if the watch does not show it. If the cache is not fresh, an object missing in it may exist.
    */
   isFresh(kind: Kind, since: number): Promise<boolean>;
-  /** Resolves when `condition` holds, checked after every change; rejects when `signal` aborts. */
+  /** Resolves when `condition` is true, checked after every change; rejects when `signal` aborts. */
   until(condition: () => boolean, signal: AbortSignal): Promise<void>;
 }

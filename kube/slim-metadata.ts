@@ -9,7 +9,7 @@ export function copyFields<T extends object, F extends keyof T>(from: T, fields:
   return copy as Pick<T, F>;
 }
 
-/** Annotations of others' kinds that Stowage reads, beside those of its own groups. */
+/** Annotations of other API groups that Stowage reads. */
 const readAnnotations = new Set([
   'controller.kubernetes.io/pod-deletion-cost',
   'kubernetes.io/config.mirror',
@@ -21,7 +21,7 @@ const readAnnotations = new Set([
 ]);
 const ownGroup = /(^|\.)(karpenter\.sh|karpenter\.k8s\.aws|karpenter\.kwok\.sh|stowage\.dev)\//;
 
-/** Nodes and Stowage's own kinds keep every annotation that people set: registration copies them. */
+/** Nodes and Stowage's kinds keep every annotation that users set: registration copies them. */
 const keepsAnnotations: ReadonlySet<Kind> = new Set<Kind>([
   'Node',
   'NodePool',
@@ -39,7 +39,7 @@ const neverKept = new Set([
   'node.alpha.kubernetes.io/ttl',
 ]);
 
-/** Metadata without managed fields and without annotations that nobody here reads; equal label maps are one object. */
+/** Metadata without managed fields and unused annotations; equal label maps are one object. */
 export function slimMetadata(kind: Kind, metadata: ObjectMeta, interner: Interner): ObjectMeta {
   const slim: ObjectMeta = copyFields(metadata, [
     'name',
@@ -51,7 +51,7 @@ export function slimMetadata(kind: Kind, metadata: ObjectMeta, interner: Interne
     'deletionGracePeriodSeconds',
     'finalizers',
   ]);
-  // Of pods, only what says that they were changed since they were created.
+  // For pods, kept only if they were changed after creation.
   if ((metadata.generation ?? 0) > (kind === 'Pod' ? 1 : 0)) slim.generation = metadata.generation;
   if (slim.namespace !== undefined) slim.namespace = interner.text(slim.namespace);
   if (slim.creationTimestamp !== undefined) slim.creationTimestamp = interner.text(slim.creationTimestamp);

@@ -5,11 +5,11 @@ import type { Interner } from './intern.js';
 import { copyFields, slimMetadata } from './slim-metadata.js';
 
 /**
- * Pods as the cache keeps them: what scheduling, draining and disruption read, and no more.
+ * Pods in the cache: the fields that scheduling, draining and disruption read.
  *
- * Sharing: within one cache, two pods have the same `spec.containers` array if and only if the rest of their specs,
- * `nodeName` aside, is equal too. So whatever depends on the spec alone need be computed once for each such array.
- * Pods without a node share the whole `spec`. Equal label and annotation maps are one object likewise.
+ * Sharing: within one cache, two pods have the same `spec.containers` array if and only if the rest of their specs
+ * except `nodeName` is equal too. So values that depend only on the spec can be cached by that array. Pods without a
+ * node share the whole `spec`. Equal label and annotation maps are one object too.
  */
 export function slimPod(pod: Pod, interner: Interner): Pod {
   const { nodeName } = pod.spec;
@@ -23,7 +23,7 @@ export function slimPod(pod: Pod, interner: Interner): Pod {
   };
 }
 
-/** A pod template, one object for equal ones. */
+/** A pod template; equal templates are one object. */
 export function slimTemplate(template: PodTemplateSpec, interner: Interner): PodTemplateSpec {
   const { labels, annotations } = slimMetadata('Pod', template.metadata ?? {}, interner);
   return interner.share({
@@ -49,7 +49,7 @@ const specFields = [
   'terminationGracePeriodSeconds',
 ] as const satisfies readonly (keyof PodSpec)[];
 
-/** Everything but `nodeName`, in new objects down to what is taken over unchanged. */
+/** Everything except `nodeName`; copies only what changes. */
 function slimSpec(spec: PodSpec): PodSpec {
   const slim: PodSpec = {
     containers: spec.containers.map((container) => slimContainer(container, spec.hostNetwork)),
@@ -63,7 +63,7 @@ function slimSpec(spec: PodSpec): PodSpec {
   return slim;
 }
 
-/** Only host ports are kept of the ports, because only these decide where a pod can run. */
+/** Only host ports are kept of the ports, because only they restrict where a pod can run. */
 function slimContainer(container: Container, hostNetwork: boolean | undefined): Container {
   const slim: Container = { name: container.name, ...copyFields(container, ['resources', 'restartPolicy']) };
   const ports: NonNullable<Container['ports']> = [];
@@ -75,7 +75,7 @@ function slimContainer(container: Container, hostNetwork: boolean | undefined): 
   return slim;
 }
 
-/** Of volumes, those that tie a pod to a place; the projected ones, whose names differ from pod to pod, do not. */
+/** Only volumes that tie a pod to a place; projected ones, whose names differ between pods, are dropped. */
 function slimVolume(volume: PodVolume): PodVolume[] {
   const { name, persistentVolumeClaim: claim, ephemeral, csi } = volume;
   if (claim !== undefined) return [{ name, persistentVolumeClaim: { claimName: claim.claimName } }];
@@ -84,7 +84,7 @@ function slimVolume(volume: PodVolume): PodVolume[] {
   return [];
 }
 
-/** PodScheduled triggers provisioning; Ready decides about PodDisruptionBudgets and start-up times. */
+/** PodScheduled triggers provisioning; Ready is needed for PodDisruptionBudgets and start-up times. */
 const conditionTypes = new Set(['PodScheduled', 'Ready']);
 
 function slimStatus(status: Pod['status'] & object, interner: Interner): Pod['status'] {
@@ -95,7 +95,7 @@ function slimStatus(status: Pod['status'] & object, interner: Interner): Pod['st
   };
 }
 
-/** Conditions without their messages; pods that changed together share theirs. */
+/** Conditions without their messages; equal ones are shared. */
 export function slimCondition(condition: Condition, interner: Interner): Condition {
   return interner.share(
     copyFields(condition, ['type', 'status', 'reason', 'lastTransitionTime', 'observedGeneration']),

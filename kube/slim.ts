@@ -21,7 +21,7 @@ import { slimCondition, slimPod, slimTemplate } from './slim-pod.js';
 
 type Slimmer<T> = (object: T, interner: Interner) => Omit<T, 'apiVersion' | 'kind' | 'metadata'>;
 
-/** For each kind what is kept besides metadata. Kinds not listed, Stowage's own, are kept whole. */
+/** By kind: what is kept in addition to metadata. Kinds not listed (Stowage's) are kept whole. */
 const slimmers: { readonly [K in Kind]?: Slimmer<Kinds[K]> } = {
   Node: slimNode,
   Namespace: ({ status }: Namespace) => (status === undefined ? {} : { status: copyFields(status, ['phase']) }),
@@ -84,7 +84,7 @@ const slimmers: { readonly [K in Kind]?: Slimmer<Kinds[K]> } = {
   }),
 };
 
-/** A new object with what the cache keeps of `object`; parts that equal parts of others are shared with them. */
+/** A new object with the kept fields of `object`; equal parts are shared. */
 export function slim<K extends Kind>(kind: K, object: Kinds[K], interner: Interner): Kinds[K] {
   if (kind === 'Pod') return slimPod(object as Kinds['Pod'], interner) as Kinds[K];
   const slimmer: Slimmer<Kinds[K]> = slimmers[kind] ?? ((whole) => whole);

@@ -1,6 +1,6 @@
 import type { ClusterCache, Kind, Kinds } from './port.js';
 
-/** What packing reads, under the names that it reads it by. */
+/** The input fields of packing, by name. */
 const fields = {
   pods: 'Pod',
   nodes: 'Node',
@@ -27,17 +27,17 @@ export type ClusterSnapshot = { readonly [F in keyof typeof fields]: readonly Ki
 /** The kinds that a cache must watch for `clusterObjects`. */
 export const snapshotKinds: readonly Kind[] = Object.values(fields);
 
-/** What CapacityBuffers refer to, for caches of clusters that use them. */
+/** Kinds that CapacityBuffers refer to, for clusters that use them. */
 export const bufferKinds: readonly Kind[] = ['Deployment', 'PodTemplate'];
 
-/** Of those, the ones whose CustomResourceDefinition a cluster may do without. */
+/** Those whose CustomResourceDefinition may be missing. */
 export const optionalKinds: readonly Kind[] = ['NodeOverlay', 'CapacityBuffer', 'DisruptionPolicy', 'DisruptionPause'];
 
 /**
- * The cluster as the cache has it now, in the shape of packing's `ClusterObjects`. The arrays are the cache's own and
- * never change; taking a snapshot costs nothing. Kinds that the cache does not watch are empty.
+ * The current cache in the form of packing's `ClusterObjects`. The arrays belong to the cache and are immutable, so a
+ * snapshot is free. Kinds that the cache does not watch are empty.
  *
- * @testOnly holds the kinds that are watched against what packing reads
+ * @testOnly compares the watched kinds with those that packing reads
  */
 export function clusterObjects(cache: Pick<ClusterCache, 'all' | 'kinds'>): ClusterSnapshot {
   const entries = Object.entries(fields).map(([field, kind]) => [

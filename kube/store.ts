@@ -2,7 +2,7 @@ import { compareVersions, objectKey } from './kinds.js';
 import type { Kind, Kinds, ObjectRef } from './port.js';
 import { hasOwn, lookUp } from '../core/own.js';
 
-/** `refreshed` is an object with a new resource version and otherwise, as far as it is kept, the same. */
+/** `refreshed`: an object with a new resource version whose kept fields are unchanged. */
 export interface Change<T> {
   readonly type: 'added' | 'modified' | 'refreshed' | 'deleted';
   /** For a deletion its last state. */
@@ -14,20 +14,20 @@ export interface Change<T> {
 export class Store<K extends Kind> {
   private readonly objects = new Map<string, Kinds[K]>();
   private snapshot: readonly Kinds[K][] | undefined;
-  /** Of the newest list or event taken in. Writes up to it are seen. */
+  /** The version of the newest list or event. Writes up to it are included. */
   version = '';
 
   get(ref: ObjectRef): Kinds[K] | undefined {
     return this.objects.get(objectKey(ref));
   }
 
-  /** The same array until something changes. */
+  /** Returns the same array until something changes. */
   all(): readonly Kinds[K][] {
     this.snapshot ??= [...this.objects.values()];
     return this.snapshot;
   }
 
-  /** One change, or two where the name now belongs to another object. */
+  /** One change, or two if another object now has the name. */
   put(object: Kinds[K]): Change<Kinds[K]>[] {
     const key = objectKey(object.metadata);
     const previous = this.objects.get(key);
@@ -44,7 +44,7 @@ export class Store<K extends Kind> {
     return [{ type: sameButVersion(previous, object) ? 'refreshed' : 'modified', object, previous }];
   }
 
-  /** None when there was no such object. */
+  /** Empty if the object was not in the store. */
   remove(object: Kinds[K]): Change<Kinds[K]>[] {
     const key = objectKey(object.metadata);
     const previous = this.objects.get(key);
@@ -55,7 +55,7 @@ export class Store<K extends Kind> {
     return [{ type: 'deleted', object, previous }];
   }
 
-  /** Takes a whole list in; gives what became of every object, deletions first. */
+  /** Replaces all objects by a list; returns the changes, deletions first. */
   replace(items: readonly Kinds[K][], resourceVersion: string): Change<Kinds[K]>[] {
     const listed = new Set(items.map((item) => objectKey(item.metadata)));
     const changes: Change<Kinds[K]>[] = [];
@@ -77,7 +77,7 @@ export class Store<K extends Kind> {
   }
 }
 
-/** Deep equality that ignores `metadata.resourceVersion`; shared parts make it short. */
+/** Deep equality that ignores `metadata.resourceVersion`; fast for shared parts. */
 function sameButVersion(a: { metadata: object }, b: { metadata: object }): boolean {
   return same({ ...a, metadata: withoutVersion(a.metadata) }, { ...b, metadata: withoutVersion(b.metadata) });
 }
@@ -97,20 +97,20 @@ function same(a: unknown, b: unknown): boolean {
   );
 }
 
-/** Hears of each change of a kind. */
+/** Called for each change of a kind. */
 export type ChangeHandler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; previous?: T }) => void;
 
-/** The handlers of changes, by kind. One that throws stops neither the cache nor the others. */
+/** The handlers of changes, by kind. An exception in one affects neither the cache nor other handlers. */
 export class ChangeHandlers {
   private readonly byKind = new Map<Kind, Set<ChangeHandler<Kinds[Kind]>>>();
 
   constructor(private readonly onFault: (kind: Kind, error: Error) => void) {}
 
-  /** Tells the handler of the objects that are there already, as added. Returns how to remove it again. */
+  /** Calls the handler for the existing objects, as added. Returns a function that removes it. */
   add<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>, present: readonly Kinds[K][] = []): () => void {
     const handlers = this.byKind.get(kind) ?? new Set();
     this.byKind.set(kind, handlers);
-    // Wrapped, so that a handler that is added twice is called twice, and each is removed by itself.
+    // Wrapped, so that a handler that is added twice is called twice, and each can be removed.
     const own: ChangeHandler<Kinds[Kind]> = (change) => {
       (handler as unknown as ChangeHandler<Kinds[Kind]>)(change);
     };

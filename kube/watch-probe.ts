@@ -4,17 +4,20 @@ import type { LimiterClock } from './limiter.js';
 import type { Kind, KubeClient, ListOptions } from './port.js';
 
 export interface WatchProbeOptions {
-  /** A watch that says nothing for this long is checked, and again each time; default 3 s for pods, nodes and NodeClaims, 10 s for others. */
+  /**
+   * A watch without data for this long is checked, repeatedly; default 3 s for pods, nodes and NodeClaims, 10 s for
+   * others.
+   */
   readonly silentMs: number;
-  /** An API server that does not take a check within this time does not answer; default 5 s. */
+  /** An API server that does not accept a check within this time counts as not responding; default 5 s. */
   readonly answerMs: number;
-  /** What the check saw may be on its way to the watch for this long; default 2 s. */
+  /** Time for changes found by the check to arrive on the watch; default 2 s. */
   readonly graceMs: number;
 }
 
 /**
- * What pods wait for is checked sooner. Where much happens their watches are seldom silent, and so seldom checked; elsewhere each check is one
- * request in four seconds.
+ * Kinds that pods wait for are checked sooner. In busy clusters their watches are seldom silent, and so seldom checked;
+ * elsewhere each check is one request in four seconds.
  */
 const urgentKinds: ReadonlySet<Kind> = new Set<Kind>(['Pod', 'Node', 'NodeClaim']);
 const urgentSilentMs = 3000;
@@ -26,24 +29,24 @@ export function probeOf(kind: Kind, given: Partial<WatchProbeOptions> = {}): Wat
 
 const probeDefaults: WatchProbeOptions = { silentMs: 10_000, answerMs: 5000, graceMs: 2000 };
 
-/** The watch that is checked. */
+/** The watch to check. */
 export interface ProbedWatch {
   readonly kind: Kind;
   readonly selectors: ListOptions | undefined;
-  /** The newest version that it has brought. */
+  /** The newest version it delivered. */
   readonly version: () => string;
-  /** When it last brought anything, milliseconds of the epoch. */
+  /** When it last delivered data, milliseconds since the epoch. */
   readonly heardAt: () => number;
-  /** The API server took a check that began then. */
+  /** Called when the API server accepted a check that began at this time. */
   readonly onAnswer: (beganAt: number, isBehind: boolean) => void;
-  /** The API server did not. */
+  /** Called when it did not. */
   readonly onFailure: (error: Error) => void;
 }
 
 /**
- * Checks a watch for as long as it is silent: a connection that nobody closed may be dead all the same, and its silence looks
- * like a cluster in which nothing happens. A second watch from the same version, which ends by itself after a second, brings what
- * the first one has not. Resolves with true once the first one is behind, with false when `signal` aborts.
+ * Checks a watch while it is silent: a connection that was never closed may be dead, and its silence looks like a
+ * cluster without changes. A second watch from the same version, limited to a second, delivers what the first one has
+ * missed. Resolves with true once the first one is behind, with false when `signal` aborts.
  */
 export async function isStale(
   client: Pick<KubeClient, 'watch'>,
@@ -75,12 +78,12 @@ export async function isStale(
   return false;
 }
 
-/** Whether `newest`, as `newestSince` gives it, says that a watch at `version` lacks something. */
+/** Whether a watch at `version` lacks changes, given `newest` from `newestSince`. */
 export function isNewer(newest: string | undefined, version: string): boolean {
   return newest === 'expired' || (newest !== undefined && compareVersions(version, newest) < 0);
 }
 
-/** The newest version that the API server has of what is watched; undefined when nothing has happened since. */
+/** The newest version of the watched objects; undefined if nothing has changed since. */
 export async function newestSince(
   client: Pick<KubeClient, 'watch'>,
   clock: LimiterClock,

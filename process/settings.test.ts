@@ -45,7 +45,7 @@ describe('readSettings', () => {
 
     expect(read).toThrow(SettingsError);
     expect(read).toThrow(/CLUSTER_NAME \(--cluster-name\) is missing/);
-    expect(read).toThrow(/BATCH_IDLE_DURATION \(--batch-idle-duration\) "soon": is no duration/);
+    expect(read).toThrow(/BATCH_IDLE_DURATION \(--batch-idle-duration\) "soon": is not a duration/);
     expect(read).toThrow(/METRICS_PORT/);
     expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is no gate/);
   });

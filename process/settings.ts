@@ -22,7 +22,7 @@ const duration = (text: string): z.ZodType<number> =>
       try {
         return parseDuration(value);
       } catch {
-        context.addIssue({ code: 'custom', message: 'is no duration (such as 1s or 10m)' });
+        context.addIssue({ code: 'custom', message: 'is not a duration (such as 1s or 10m)' });
         return z.NEVER;
       }
     })

@@ -16,7 +16,7 @@ describe('what a workflow is started with', () => {
 
   test('names the field, what was found and what is allowed', () => {
     const input = { cluster: 'c', claim: { name: 'n', uid: 5 }, nodePool: 'p' };
-    expect(malformedInput('launchNode', [input])).toBe('claim.uid is 5: give a text');
+    expect(malformedInput('launchNode', [input])).toBe('claim.uid is 5: give a string');
     expect(malformedInput('launchNode', [new Unreadable('a payload without an encoding cannot be read')])).toContain(
       'cannot be read',
     );

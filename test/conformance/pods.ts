@@ -74,7 +74,7 @@ const wrong = (mark: string): Check =>
 export const podCases: readonly Told[] = [
   same(51, 'no annotation', kept(pod(), false)),
   same([60, 162], 'true', kept(pod('true'), true)),
-  same(72, 'a value that is no duration', wrong('invalid')),
+  same(72, 'a value that is not a duration', wrong('invalid')),
   same(87, 'a duration of nothing', wrong('0s')),
   same(102, 'a duration below nothing', wrong('-5m')),
   same(117, 'a duration that is not over', kept(pod('15m'), true)),

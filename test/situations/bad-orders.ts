@@ -59,7 +59,7 @@ const senseless: readonly Order[] = [
   ['why of no node', ['why', 'node/nosuch'], /node nosuch does not exist/],
   ['why of no kind', ['why', 'deployment/held'], /expected pod\/NAME, node\/NAME, nodeclaim\/NAME or nodepool\/NAME/],
   ['history of no node', ['history', 'node', 'nosuch'], /nothing is known of "nosuch"/],
-  ['expedite within no time', ['expedite', 'nosuch', '--within', 'soon'], /--within: "soon" is no duration/],
+  ['expedite within no time', ['expedite', 'nosuch', '--within', 'soon'], /--within: "soon" is not a duration/],
 ];
 
 /** The orders are refused: nothing is printed but the reason, and the exit status is 2. */
