@@ -103,7 +103,7 @@ describe.each(crdManifests().map((crd) => [crd.spec.names.kind, crd] as const))(
   const refusals = rows.flatMap((row) => row.refuses.flatMap((patch) => issuesOf(row, patch)));
   const refused = refusals.map(({ path, message, found }) => ({ at: placeOf(spec, path), message, found }));
 
-  test('every constraint has a refused case in the table', () => {
+  test('every constraint of the CRD has a refused case', () => {
     const missing = constraints(spec, 'spec').filter(
       ({ at, allowed }) =>
         !refused.some((each) => {
@@ -115,18 +115,18 @@ describe.each(crdManifests().map((crd) => [crd.spec.names.kind, crd] as const))(
     expect(missing).toEqual([]);
   });
 
-  test('every row has accepted and refused cases', () => {
+  test('every rule has accepted and refused cases', () => {
     expect(rows.filter(({ accepts, refuses }) => accepts.length === 0 || refuses.length === 0)).toEqual([]);
   });
 
-  test('the checked-in manifest is what the schemas give', () => {
+  test('the checked-in CRD is the one generated from the schemas', () => {
     const file = readFileSync(new URL(`../deploy/crds/${crd.metadata.name}.yaml`, import.meta.url), 'utf8');
 
     expect(file).toBe(stringify(crd, { lineWidth: 0, aliasDuplicateObjects: false }));
   });
 });
 
-test('deploy/crds holds nothing else', () => {
+test('deploy/crds has no other files', () => {
   const files = readdirSync(new URL('../deploy/crds/', import.meta.url)).sort();
 
   expect(files).toEqual(
@@ -137,7 +137,7 @@ test('deploy/crds holds nothing else', () => {
 });
 
 // Rule `labels/names`.
-test('the names are those of Karpenter', () => {
+test('the names of the CRDs are those of Karpenter', () => {
   expect(crdManifests().map(({ metadata }) => metadata.name)).toEqual([
     'nodepools.karpenter.sh',
     'nodeclaims.karpenter.sh',
@@ -150,7 +150,7 @@ test('the names are those of Karpenter', () => {
   ]);
 });
 
-test('a kind is found by its apiVersion and kind', () => {
+test('customResourceOf finds a kind by apiVersion and kind', () => {
   expect(customResourceOf('karpenter.sh/v1', 'NodePool')?.plural).toBe('nodepools');
   expect(customResourceOf('karpenter.sh/v1beta1', 'NodePool')).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import type { Node, Pod } from './kubernetes.js';
 import { annotations, labels, readOfOthers, taints } from './labels.js';
 
 // Rule `labels/what-is-believed`.
-test('SECURITY.md says of every key that is read of Nodes and Pods what it makes Stowage do', () => {
+test('SECURITY.md describes the effect of every label and annotation read from Nodes and Pods', () => {
   const page = readFileSync(new URL('../SECURITY.md', import.meta.url), 'utf8');
   const rowsOf = (object: string): string =>
     page
@@ -25,7 +25,7 @@ test('SECURITY.md says of every key that is read of Nodes and Pods what it makes
     expect([...new Set(rowsOf(object).match(/[a-z.]+\.(sh|io|dev)\/[a-z-]+/g))].sort()).toEqual([...keys].sort());
 });
 
-test('the types of Node and Pod have no annotation that is read of NodeClaims alone', () => {
+test('the types of Node and Pod lack annotations that are read from NodeClaims alone', () => {
   const read = (node: Node, pod: Pod): readonly unknown[] => [
     // @ts-expect-error what a Node says of an interruption is nothing to parse
     node.metadata.annotations?.[annotations.interruption]?.length,

@@ -4,7 +4,7 @@ import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activ
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { countDisrupted } from './disrupted-metrics.js';
 
-describe('counting disruptions (metrics/disrupted)', () => {
+describe('disrupted-pods metrics (metrics/disrupted)', () => {
   let world: ActivityWorld;
   beforeEach(async () => {
     world = await createActivityWorld();

@@ -28,6 +28,6 @@ test.each([
   ['no kind', '{"at":1}'],
   ['null', 'null'],
   ['no JSON', '{'],
-])('%s is no notice', (_what, text) => {
+])('%s is no interruption annotation', (_what, text) => {
   expect(noteIn(text)).toBeUndefined();
 });

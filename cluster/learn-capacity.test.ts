@@ -4,7 +4,7 @@ import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.
 import { learnCapacity } from './learn-capacity.js';
 
 // Rule `instance-types/known-memory`.
-test('every resource of a registered node is told to the cloud, beside what its claim says of it', async () => {
+test("every resource of a registered node is reported to the cloud with its claim's estimate", async () => {
   const world = await createActivityWorld();
   const capacity = { cpu: '2', memory: '8Gi', 'ephemeral-storage': '20Gi' };
   const conditions = [{ type: 'Registered', status: 'True' as const, lastTransitionTime: '2026-01-05T11:59:00Z' }];

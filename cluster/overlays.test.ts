@@ -32,7 +32,7 @@ describe('launching under NodeOverlays (node-overlays/at-launch)', () => {
       createCloudActivities(deps(gate)).launchInstance({ claim: { name: 'c1', uid: 'uid-c1' } }),
     );
 
-  test('a resource that an overlay adds can be launched for, and the claim has it', async () => {
+  test('a resource that an overlay adds is launched for, and the claim has it', async () => {
     await put('fuse', { capacity: { [fuse]: '5' } });
     const result = await launch();
     expect(result).toMatchObject({ state: 'launched', instance: { capacity: { [fuse]: 5 } } });
@@ -47,7 +47,7 @@ describe('launching under NodeOverlays (node-overlays/at-launch)', () => {
     await expect(launch()).resolves.toMatchObject({ state: 'refused' });
   });
 
-  test('the cheapest is the cheapest by the overlaid prices, and nodes are worth them', async () => {
+  test('the cheapest type is that of the overlaid prices, which nodes then have', async () => {
     await put('fuse', { capacity: { [fuse]: '5' } });
     await put('dear', {
       requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] }],

@@ -7,7 +7,7 @@ import { tagInstance, tagUntagged } from './tagging.js';
 
 const denied = new DomainError('Denied', 'ec2:CreateTags: UnauthorizedOperation');
 
-describe('tags that need the name of the node', () => {
+describe("tags that need the node's name", () => {
   let world: ActivityWorld;
   beforeEach(async () => {
     world = await createActivityWorld();
@@ -42,7 +42,7 @@ describe('tags that need the name of the node', () => {
       .filter(({ metadata }) => metadata.annotations?.[annotations.tagged] === 'true')
       .map(({ metadata }) => metadata.name ?? '');
 
-  test('the tags Name and nodeclaim of an instance are written once', async () => {
+  test('Name and nodeclaim tags of an instance are written once', async () => {
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
     world.cloud.failNext('tag', denied);
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
@@ -65,7 +65,7 @@ describe('tags that need the name of the node', () => {
   });
 
   test.each(['Unavailable', 'Throttled'] as const)(
-    'that only lack time (%s) are tried again, and alarm nobody',
+    'that only need time (%s) are retried without an event',
     async (type) => {
       const early = new DomainError(type, 'ec2:DescribeInstances: the tags of i-c1 are not visible yet');
       world.cloud.failNext('tag', early);
@@ -82,7 +82,7 @@ describe('tags that need the name of the node', () => {
     },
   );
 
-  test('tags that fail for one instance do not stop those of others', async () => {
+  test('that fail for one instance are written for others', async () => {
     world.cloud.kill('fake:///a/i-c1');
     world.cloud.failNext('tag', new DomainError('NotFound', 'no instance'));
     world.cloud.failNext('tag', new DomainError('Invalid', 'no provider id of AWS'));
@@ -96,7 +96,7 @@ describe('tags that need the name of the node', () => {
     expect(world.events.map(({ regarding }) => regarding.name)).toEqual(['c2']);
   });
 
-  test('missing tags are written later, and one refusal of all instances is reported once', async () => {
+  test('that are missing are written later, and a refusal for all instances is reported once', async () => {
     world.cloud.failNext('tag', denied);
 
     await expect(tagUntagged(world.deps)).resolves.toMatchObject({ tagged: 0, failed: expect.stringContaining('c1') });

@@ -30,7 +30,7 @@ test.each([
   ['a value', 7],
   ['nothing', undefined],
   ['a no', false],
-])('%s is asked for once, when it is needed', (_, value) => {
+])('%s is computed once, when it is needed', (_, value) => {
   let asked = 0;
   const answer = once(() => {
     asked += 1;

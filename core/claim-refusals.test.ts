@@ -28,7 +28,7 @@ describe('refused NodeClaims of a NodePool', () => {
     expect(nextRefusal(first, { generation: 1, now: at + 100, message: 'no' })).toBe(first);
   });
 
-  describe('for what some pods ask', () => {
+  describe('for the requirements of some pods', () => {
     const refused = (before: ReturnType<typeof nextRefusal> | undefined, now: number, ...pods: string[]) =>
       nextRefusal(before, { generation: 1, now, message: 'no', pods });
 
@@ -81,7 +81,7 @@ describe('refused NodeClaims of a NodePool', () => {
   });
 
   test.each(['', 'null', '[]', '{"generation":1}', '{"generation":"1","times":1,"until":1,"message":"x"}', '{'])(
-    'text that is none (%s) says nothing',
+    'an annotation %s is no refusal',
     (text) => {
       expect(claimRefusalOf(text, 1, at)).toBeUndefined();
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hashDrifted, migratedStamp } from './drift-hash.js';
 
 // Rule `drift/hashes`.
-describe('hashDrifted', () => {
+describe('hashDrifted compares a claim with its NodePool', () => {
   const current = { hash: 'b', version: 'v2' };
 
   test.each([

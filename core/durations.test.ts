@@ -23,7 +23,7 @@ describe('parseDuration', () => {
     expect(() => parseDuration(text, 'spec.expireAfter')).toThrow('spec.expireAfter');
   });
 
-  test('a text that is longer than any time is not read, and the message says how long it may be', () => {
+  test('a text longer than any duration is refused, and the message gives the allowed length', () => {
     const long = '1h'.repeat(128 * 1024);
     expect(() => parseDuration(long, 'spec.expireAfter')).toThrow('128 characters at most');
     expect(parseDuration('1h'.repeat(64))).toBe(64 * 3_600_000);

@@ -8,7 +8,7 @@ import { briefMessageOf, messageOf, parserMessageOf } from './error-message.js';
 const serviceError = (message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { name: 'ServiceError' });
 
-describe('what a failure says', () => {
+describe('the message of an error', () => {
   const grpc = Object.assign(new Error('5 NOT_FOUND: workflow not found'), { details: 'workflow not found' });
 
   test.each<[unknown, string]>([
@@ -42,7 +42,7 @@ test.each([
   ['TOML', () => toml('a = hunter2'), /invalid value at line 1, column 5$/],
   ['JSON', () => JSON.parse('{"a": hunter2}') as unknown, /^it cannot be parsed$/],
   ['a file', () => readFileSync('/nowhere/a'), /^ENOENT: .* '\/nowhere\/a'$/],
-])('says where %s breaks, and nothing of what it holds', (_what, parse, message) => {
+])('names where %s breaks, and shows nothing of its content', (_what, parse, message) => {
   let said = '';
   try {
     parse();

@@ -12,7 +12,7 @@ describe('parseFeatureGates', () => {
     });
   });
 
-  test('an unknown feature gate is told apart from a text that is no gate', () => {
+  test('an unknown feature gate has another error than a text that is no gate', () => {
     expect(parseFeatureGates('Drift=true,NodeRepair,StaticCapacity=yes')).toEqual({
       gates: defaultFeatureGates,
       unknown: ['Drift'],

@@ -10,7 +10,7 @@ describe('hashText', () => {
     expect(hashText(text)).toBe(hash);
   });
 
-  it('takes a unit of UTF-16 at a time, as names that were made before do', () => {
+  it('hashes UTF-16 code units, so that earlier names stay valid', () => {
     const byBigInt = [...'\u{1f600}é'.split('')].reduce(
       (hash, unit) => ((hash ^ BigInt(unit.charCodeAt(0))) * 0x100000001b3n) & 0xffffffffffffffffn,
       0xcbf29ce484222325n,

@@ -7,11 +7,11 @@ describe('workflow ids', () => {
     [workflowIds.provision('prod'), 'provision', []],
     [workflowIds.launch('prod', 'u-1'), 'launch', ['u-1']],
     [workflowIds.drift('prod', 'p-1', 'abc'), 'drift', ['p-1', 'abc']],
-  ])('%s can be read back', (id, kind, subject) => {
+  ])('%s can be parsed back', (id, kind, subject) => {
     expect(parseWorkflowId(id)).toEqual({ cluster: 'prod', kind, subject });
   });
 
-  test('a workflow id of another application is not read as one of ours', () => {
+  test("a workflow id of another application is not parsed as one of Stowage's", () => {
     expect(parseWorkflowId('prod/order/17')).toBeUndefined();
     expect(parseWorkflowId('order')).toBeUndefined();
   });

@@ -6,7 +6,7 @@ describe('orders of people', () => {
     ['approve', [{ actor: 'ann' }]],
     ['hold', [{ actor: 'ann', on: true }]],
     ['pause', [{ actor: 'ann', scope: { kind: 'cluster' } }]],
-  ])('%s with an actor is one', (name, args) => {
+  ])('%s with an actor is an order', (name, args) => {
     expect(orderOfPerson(name, args)).toBe(args[0]);
   });
 
@@ -19,7 +19,7 @@ describe('orders of people', () => {
     ['approve', [{ actor: ' ' }]],
     ['approve', [null]],
     ['nodeChanged', [{ actor: 'ann' }]],
-  ])('%s %j is none', (name, args) => {
+  ])('%s %j is no order', (name, args) => {
     expect(orderOfPerson(name, args)).toBeUndefined();
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { hasOwn, lookUp } from './own.js';
 
-describe('look-ups by keys that users write', () => {
+describe('own(): look-ups by keys that users write', () => {
   test.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__'])(
-    '%s is inherited, not there',
+    '%s is inherited, and not found',
     (key) => {
       expect(lookUp({}, key)).toBeUndefined();
       expect(hasOwn({}, key)).toBe(false);

@@ -26,7 +26,7 @@ const pod = (name: string, more: Partial<Pod> = {}): Pod => ({
   ...more,
 });
 
-describe('budgets that can never allow an eviction', () => {
+describe('PodDisruptionBudgets that can never allow an eviction', () => {
   const never: [string, Spec, PodDisruptionBudget['status'], string][] = [
     ['maxUnavailable 0', { maxUnavailable: 0 }, {}, 'maxUnavailable is 0'],
     ['maxUnavailable 0%', { maxUnavailable: '0%' }, {}, 'maxUnavailable is 0%'],
@@ -60,7 +60,7 @@ describe('budgets that can never allow an eviction', () => {
     ['a budget that selects nothing', { minAvailable: 1 }, { expectedPods: 0, desiredHealthy: 1 }],
     ['a budget not yet looked at by its controller', { minAvailable: 1 }, {}],
   ];
-  test.each(someDay)('not: %s', (_name, spec, status) => {
+  test.each(someDay)('do not include: %s', (_name, spec, status) => {
     expect(neverEvictable([budget('pdb', spec, status)])).toBeUndefined();
   });
 

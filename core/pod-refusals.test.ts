@@ -17,7 +17,7 @@ test('the back-off doubles with each refusal, to forty minutes, and one that sti
   expect(waits).toEqual([5, 10, 20, 40, 40]);
 });
 
-test('other types are tried, three nodes in all; then such pods rest as they do for a type that was refused', () => {
+test('after a refusal for an instance type others are tried, three nodes in all; then such pods back off as for that type', () => {
   let list: readonly PodRefusal[] = [];
   let now = 0;
   const rests = ['a', 'b', 'b', 'c', 'd'].map((node) => {
@@ -35,20 +35,20 @@ test('other types are tried, three nodes in all; then such pods rest as they do 
   ]);
 });
 
-test('fifty sorts of pods are remembered at most, the last ones', () => {
+test('at most fifty kinds of pods are remembered, the latest ones', () => {
   let list: readonly PodRefusal[] = [];
   for (let i = 0; i < 60; i++) list = withPodRefusal(list, { ...refused, shape: `s${i}` }, 0);
   expect([list.length, list[0]?.shape]).toEqual([50, 's10']);
 });
 
 test.each([undefined, '', 'null', '{}', '[1]', '[{"shape":"s"}]', '[{"__proto__":{}}]'])(
-  'the text %s tells none',
+  'an annotation with %s has no pod refusals',
   (text) => {
     expect(podRefusalsOf(text, 0)).toEqual([]);
   },
 );
 
-test('no text holds pods back for longer than the longest back-off, and old ones are forgotten', () => {
+test('no annotation holds pods back longer than the longest back-off, and old ones are forgotten', () => {
   const text = JSON.stringify([{ ...refused, times: 1, at: 0, until: 1e15 }]);
   expect(podRefusalsOf(text, 1000)[0]?.until).toBe(1000 + 40 * minute);
   const old = JSON.stringify([{ ...refused, times: 1, at: 0, until: minute }]);

@@ -70,7 +70,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
   });
 });
 
-describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
+describe('back-off of a failing NodePool (node-pools/failing-pools-rest)', () => {
   const at = Date.parse('2026-01-02T03:04:05Z');
   const ring = (...outcomes: readonly boolean[]): string | undefined =>
     outcomes.reduce<string | undefined>(
@@ -91,7 +91,7 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
     expect(rests(ring(...outcomes), 1, at + 30_000)).toBe(expected);
   });
 
-  test('a NodePool whose claim got no node rests for a minute, until its template changes', () => {
+  test('a NodePool whose claim got no node backs off for a minute, or until its template changes', () => {
     const failed = ring(false);
     expect(rests(failed, 1, at + 59_000)).toBe(true);
     expect(rests(failed, 1, at + 60_000)).toBe(false);
@@ -99,14 +99,14 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
     expect(rests(failed, 11, at)).toBe(false);
   });
 
-  test('a NodePool does not rest by an unreadable time or one far in the future', () => {
+  test('an unreadable time or one far in the future causes no back-off', () => {
     expect(rests(ring(false), 1, at - 3_600_000)).toBe(false);
     for (const text of [undefined, '', 'null', '{', '[]', '{"of":"1/3"}', '{"of":"1/3","outcomes":[null,{},7]}']) {
       expect(rests(text, 1, at)).toBe(false);
     }
   });
 
-  test('a NodePool that rests says why', () => {
+  test('a NodePool that backs off says why', () => {
     expect(whyFailingPoolRests(ring(false), 1, at)).toBe(
       'backs off until 2026-01-02T03:05:05Z, because its last node did not register',
     );

@@ -31,7 +31,7 @@ test.each<[string, NodeSelectorRequirement, NodeSelectorRequirement]>([
   ['values', { key: 'a', operator: 'In', values: ['1', '2'] }, { key: 'a', operator: 'In', values: ['1,2'] }],
   ['orders', { key: 'a', operator: 'In', values: ['1', '2'] }, { key: 'a', operator: 'In', values: ['2', '1'] }],
   ['no and empty values', { key: 'a', operator: 'In' }, { key: 'a', operator: 'In', values: [] }],
-])('other %s stay apart', (_, left, right) => {
+])('requirements that differ in %s are separate objects', (_, left, right) => {
   const shared = new SharedRequirements();
   const types = [type('one', [left]), type('two', [right])];
   expect(types.map((each) => shared.in(each))).toEqual(types);

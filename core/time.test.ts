@@ -8,13 +8,13 @@ test.each([
   ['2026-01-05T14:00:00+02:00', '2026-01-05T12:00:00Z'],
   ['soon', 'soon'],
   [Number.POSITIVE_INFINITY, 'Infinity'],
-])('%s is told to the second, in UTC', (at, told) => {
+])('%s is written to the second, in UTC', (at, told) => {
   expect(timeText(at)).toBe(told);
 });
 
 const seconds = (value: number): { toNumber(): number } => ({ toNumber: () => value });
 
-test('a timestamp of protobuf is milliseconds, and none where there is none', () => {
+test('a protobuf timestamp is milliseconds, and undefined where absent', () => {
   expect(millisecondsOf({ seconds: seconds(12), nanos: 345_678_901 })).toBe(12_345);
   expect(millisecondsOf({ nanos: 5_000_000 })).toBe(5);
   expect(millisecondsOf({ seconds: seconds(3) })).toBe(3000);

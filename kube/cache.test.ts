@@ -56,7 +56,7 @@ describe('the cluster cache', () => {
     expect(before).toHaveLength(1);
   });
 
-  test('finds pods by node, also when they move or go', async () => {
+  test('finds pods by node, also after they move or are deleted', async () => {
     kube.put('Pod', pod('a', 'n1'));
     kube.put('Pod', pod('b'));
     const cache = await started();
@@ -70,7 +70,7 @@ describe('the cluster cache', () => {
     expect(on('n2')).toEqual([]);
   });
 
-  test('finds nodes and claims by provider id, the newest holder of it', async () => {
+  test('finds nodes and claims by provider ID, the newest holder of it', async () => {
     kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'aws:///z/i-1' } });
     const cache = await started();
     expect(cache.nodeByProviderId('aws:///z/i-1')?.metadata.name).toBe('n1');
@@ -96,7 +96,7 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.nodeClaimByProviderId('aws:///z/i-2') === undefined, timeout());
   });
 
-  test('tells handlers after it has taken a change in, in order, with what was before', async () => {
+  test('calls handlers after it has applied a change, in order, with the object before', async () => {
     kube.put('Node', { metadata: { name: 'n', labels: { v: '1' } } });
     const retry = { base: 1, max: 2 };
     const cache = createClusterCache({ client: kube, kinds: ['Node'], retry });
@@ -147,7 +147,7 @@ describe('the cluster cache', () => {
     expect(problems).toEqual(['Node no']);
   });
 
-  test('onEach tells of what is there already, and one object that its handler throws for keeps no other from it', async () => {
+  test('onEach calls the handler for existing objects, and an error for one object stops no other', async () => {
     const problems: string[] = [];
     const cache = await started({ onFault: (kind, error) => problems.push(`${kind} ${error.message}`) });
     const seen = kube.put('Node', { metadata: { name: 'bad' } });
@@ -165,7 +165,7 @@ describe('the cluster cache', () => {
     expect(problems).toEqual(['Node no']);
   });
 
-  test('is caught up with a write once it, or anything later of the kind, was seen', async () => {
+  test('has caught up with a write once it saw that version or a later one of the kind', async () => {
     const cache = await started();
     const { object } = await kube.create('Node', { metadata: { name: 'n' } });
     await cache.caughtUp('Node', { name: 'n' }, object.metadata.resourceVersion!, timeout());
@@ -178,7 +178,7 @@ describe('the cluster cache', () => {
     await expect(never).rejects.toThrow('enough');
   });
 
-  test('relists when the version it watches from has expired, and tells the difference', async () => {
+  test('lists again when its watch version has expired, and calls handlers for the difference', async () => {
     kube.put('Node', { metadata: { name: 'stays' } });
     kube.put('Node', { metadata: { name: 'goes' } });
     const cache = await started();
@@ -194,7 +194,7 @@ describe('the cluster cache', () => {
     expect(told).toEqual(['deleted goes', 'added comes']);
   });
 
-  test('says once that the server is gone and once that it is back', async () => {
+  test('logs once that the server is gone and once that it is back', async () => {
     const said: string[] = [];
     let attempts = 0;
     const client: ClusterCacheOptions['client'] = {
@@ -219,7 +219,7 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.all('Node').length === 1, timeout());
   });
 
-  test('lists anew where the server comes back with an earlier version, as from a backup', async () => {
+  test('lists again where the server returns with an earlier version, as from a backup', async () => {
     for (let n = 0; n < 10; n++) kube.put('Pod', pod(`later-${n}`));
     let isRestored = false;
     const restored = createFakeKube();
@@ -244,7 +244,7 @@ describe('the cluster cache', () => {
     const retry = { base: 100, max: 200 };
     const names = (cache: ClusterCache): unknown[] => cache.all('Pod').map(({ metadata }) => metadata.name).sort(); // prettier-ignore
 
-    test('lists anew where the versions that a restore undid stand for something else by now', async () => {
+    test('lists again where versions that a restore undid belong to other objects by now', async () => {
       const clock = createManualClock();
       kube.put('Pod', pod('kept'));
       const restore = kube.snapshot();
@@ -288,7 +288,7 @@ describe('the cluster cache', () => {
     });
   });
 
-  test('is patient with a server that throttles, and says so when it goes on', async () => {
+  test('waits for a server that throttles, and logs when it goes on', async () => {
     const problems: string[] = [];
     kube.fail(new DomainError('Throttled', 'storage is (re)initializing'));
     let attempts = 0;
@@ -323,7 +323,7 @@ describe('the cluster cache', () => {
     expect(said).toEqual(['false', 'true', 'no right to watch']);
   });
 
-  test('is listed again and again where it may be listed but not watched, which is said once', async () => {
+  test('lists a kind again and again that may be listed but not watched, and logs it once', async () => {
     const denied = new DomainError('Denied', 'pods is forbidden: cannot watch', { status: 403 });
     const watch = kube.watch.bind(kube);
     let isDenied = true;
@@ -393,7 +393,7 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.all('NodeOverlay').length === 1, timeout());
   });
 
-  test('an optional kind that is not served for a while keeps its objects: they are there still', async () => {
+  test('an optional kind that is not served for a while keeps its objects', async () => {
     kube.put('DisruptionPolicy', { metadata: { name: 'keep' }, spec: { mode: 'Recommend' } } as never);
     let tell: (kind: Kind) => void = () => undefined;
     const told = new Promise<Kind>((resolve) => (tell = resolve));
@@ -436,7 +436,7 @@ describe('the cluster cache', () => {
     expect(() => cache.all('Pod')).toThrow('the cache does not watch Pod');
   });
 
-  describe('a watch that says nothing', () => {
+  describe('a silent watch', () => {
     const probe = { silentMs: 10, answerMs: 100, graceMs: 10 };
     const ref = (name: string) => ({ namespace: 'default', name });
     /** Counts the checks of silent watches, by kind. */
@@ -454,7 +454,7 @@ describe('the cluster cache', () => {
       await eventually(() => checks.filter((one) => one === kind).length >= times);
     };
 
-    test('a silent watch that missed changes is restarted, and no other', async () => {
+    test('that missed changes is restarted, and no other', async () => {
       kube.put('Pod', pod('a'));
       const silent: string[] = [];
       const cache = await started({ probe, onSilentWatch: (kind) => silent.push(kind) });
@@ -471,7 +471,7 @@ describe('the cluster cache', () => {
       expect(silent).toEqual(['Pod']);
     });
 
-    test('a silent watch whose missed history is gone lists again', async () => {
+    test('whose missed history is gone lists again', async () => {
       const cache = await started({ probe });
 
       kube.silenceWatches();
@@ -481,7 +481,7 @@ describe('the cluster cache', () => {
       await cache.until(() => cache.get('Pod', ref('b')) !== undefined, timeout());
     });
 
-    test('a silent watch continues where nothing has changed', async () => {
+    test('continues where nothing has changed', async () => {
       const silent: string[] = [];
       const checks: string[] = [];
       await started({
@@ -498,7 +498,7 @@ describe('the cluster cache', () => {
       expect(silent).toEqual([]);
     });
 
-    test('tells of an API server that takes no check, and of its return', async () => {
+    test('logs an API server that answers no check, and its return', async () => {
       const checks: string[] = [];
       const said: boolean[] = [];
       let isFrozen = false;
@@ -518,7 +518,7 @@ describe('the cluster cache', () => {
       expect(said).toEqual([false, true]);
     });
 
-    test('makes the cache stale until the API server says otherwise', async () => {
+    test('makes the cache stale until the API server answers', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       const cache = await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
@@ -546,7 +546,7 @@ describe('the cluster cache', () => {
       expect(await cache.isFresh('Node', clock.now())).toBe(false);
     });
 
-    test('checks of one watch at the same time are one request', async () => {
+    test('is checked by one request for parallel checks', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       const cache = await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
@@ -562,7 +562,7 @@ describe('the cluster cache', () => {
       ['Node', 3],
       ['Namespace', 10],
     ])(
-      'that has missed something of kind %s is checked after %d s, and begun anew two seconds later',
+      'that missed a change of kind %s is checked after %d s, and restarted two seconds later',
       async (kind, seconds) => {
         const clock = createManualClock();
         const silent: string[] = [];
@@ -580,7 +580,7 @@ describe('the cluster cache', () => {
       },
     );
 
-    test('a watch is no longer checked once the cache stops', async () => {
+    test('is no longer checked once the cache stops', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
@@ -593,7 +593,7 @@ describe('the cluster cache', () => {
       expect(checks).toEqual(['Node']);
     });
 
-    test('gets what was on its way to it, and goes on', async () => {
+    test('that gets delayed events goes on', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       const silent: string[] = [];

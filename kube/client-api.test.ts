@@ -77,7 +77,7 @@ describe('the client, when the API server', () => {
 
   const node = (name: string): object => ({ metadata: { name, resourceVersion: '7' } });
 
-  test('answers, tells the time by its own clock, and none where it names none', async () => {
+  test("answers, gives its own clock's time, and undefined without a Date header", async () => {
     answer = (_request, response) => {
       response.setHeader('date', 'Mon, 05 Jan 2026 12:00:00 GMT');
       json(response, { gitVersion: 'v1.36.1' });
@@ -91,7 +91,7 @@ describe('the client, when the API server', () => {
     expect(await client.serverTime?.()).toBeUndefined();
   });
 
-  test('is asked for a review, keeps nothing: there is no name', async () => {
+  test('is asked for a review, stores nothing, since it has no name', async () => {
     answer = (request, response) => {
       response.writeHead(201);
       response.end(JSON.stringify({ ...(JSON.parse(request.body) as object), status: { allowed: false } }));
@@ -127,7 +127,7 @@ describe('the client, when the API server', () => {
     });
   });
 
-  test('sends fields that are null, they are absent, in lists and in watches', async () => {
+  test('sends null fields, they are absent, in lists and in watches', async () => {
     const odd = { metadata: { name: 'null', creationTimestamp: null }, spec: { nodeName: null, tolerations: [null] } };
     const expected = { metadata: { name: 'null' }, spec: { tolerations: [null] } };
     answer = (request, response) =>
@@ -203,7 +203,7 @@ describe('the client, when the API server', () => {
   test.each([
     ...calls,
     ['create', () => client.create('NodeClaim', { metadata: object } as never), undefined] as const,
-  ])('does not serve the resource, %s does not take the object for gone', async (_, call) => {
+  ])('does not serve the resource, %s does not report the object as gone', async (_, call) => {
     answer = (_request, response) => {
       response.writeHead(404, { 'content-type': 'text/plain' });
       response.end('404 page not found\n');

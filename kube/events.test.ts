@@ -61,7 +61,7 @@ describe('the event recorder', () => {
     ]);
   });
 
-  test('tells events apart by object and message, or by the values given alone', async () => {
+  test('events are distinct by object and message, or by the given values alone', async () => {
     const events = recorder();
     events.publish(event());
     events.publish(event({ regarding: { apiVersion: 'v1', kind: 'Node', name: 'n' } }));
@@ -91,7 +91,7 @@ describe('the event recorder', () => {
   });
 
   // Rule `events/nominations-limited`.
-  test('nominates five a second after a burst of ten, and holds back nothing else', async () => {
+  test('nominations are limited to five a second after a burst of ten, and delay no other event', async () => {
     const events = recorder();
     const nominate = (from: number, to: number): void => {
       for (let i = from; i < to; i++) events.publish(event({ reason: 'Nominated', message: `pod ${i}` }));

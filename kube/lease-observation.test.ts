@@ -31,7 +31,7 @@ const verdicts = (...looks: readonly Look[]): string[] => {
   });
 };
 
-describe('verdicts of successive looks', () => {
+describe('verdicts on a lease from successive reads', () => {
   test.each<[string, readonly Look[], readonly string[]]>([
     ['no lease, or a released one', [undefined, released], ['free', 'free']],
     ['a lease that is renewed', [lease(-2), lease(3), lease(8)], ['held', 'held', 'held']],
@@ -68,7 +68,7 @@ describe('verdicts of successive looks', () => {
     expect(verdicts(...looks)).toEqual(expected);
   });
 
-  test('a duration of years holds for a minute', () => {
+  test('a lease duration of years counts as a minute', () => {
     const absurd = lease(0, { duration: 1e9 });
     const looks = Array.from({ length: 14 }, () => absurd);
     expect(verdicts(...looks)).toEqual([...Array.from({ length: 12 }, () => 'held'), 'free', 'free']);

@@ -85,7 +85,7 @@ describe('leader election', () => {
     expect(lease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  test('a leader that is silent is waited for by the own clock, whatever its clock says', async () => {
+  test("a silent leader is waited for by the candidate's own clock, whatever the leader's clock says", async () => {
     const spec = { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
     kube.put('Lease', { metadata: ref, spec: { ...spec, leaseTransitions: 4 } });
     contend('a');
@@ -148,7 +148,7 @@ describe('leader election', () => {
   });
 
   test.each([0, 300, 700, 1100, 1499])(
-    'a leader that is killed is followed within 15 s (%i ms into its period)',
+    'a killed leader is followed within 15 s (%i ms into its period)',
     async (ms) => {
       let killed = false;
       const client: LeaderElectionOptions['client'] = {
@@ -177,7 +177,7 @@ describe('leader election', () => {
     expect(lease()).toMatchObject({ holderIdentity: 'thief' });
   });
 
-  test('of several that start together exactly one leads, through every change', async () => {
+  test('of several candidates that start together exactly one leads, through every change', async () => {
     const contenders = ['a', 'b', 'c'].map((identity) => contend(identity));
     await clock.advance(10 * seconds);
     expect(leading).toHaveLength(1);
@@ -237,7 +237,7 @@ describe('another holder of a lease', () => {
   });
 
   test.each(['2025-12-31T23:00:00.000000Z', '2099-01-01T00:00:00.000000Z'])(
-    'is dead when its time, %s, is no time of now and nothing moves',
+    'is dead when its time, %s, is implausible and its renewals stop',
     async (renewTime) => {
       put(renewTime);
       const answer = leaseHolder(query());
@@ -246,7 +246,7 @@ describe('another holder of a lease', () => {
     },
   );
 
-  test('another holder with a slow clock is alive when its renewals are observed', async () => {
+  test('with a slow clock is alive while its renewals are observed', async () => {
     put('2025-12-31T23:00:00.000000Z');
     const answer = leaseHolder(query());
     await clock.advance(2 * seconds);

@@ -22,7 +22,7 @@ describe('the rate limiter', () => {
     expect(slept).toEqual([100, 100, 100]);
   });
 
-  test('lets urgent callers go before those that wait, and the others still have a share', async () => {
+  test('urgent callers go before waiting ones, which still get a share', async () => {
     let now = 0;
     const clock = {
       now: () => now,

@@ -61,8 +61,8 @@ const fatPod = (index: number, more: { nodeName?: string; cpu?: string } = {}): 
     },
   }) as unknown as Pod;
 
-describe('slim pods', () => {
-  test('on the network of their host keep every port as one of the host', () => {
+describe('slimmed pods in the cache', () => {
+  test('with hostNetwork keep every port as a host port', () => {
     const fat = fatPod(1);
     const slimmed = slim('Pod', { ...fat, spec: { ...fat.spec, hostNetwork: true } }, createInterner());
     expect(slimmed.spec.containers[0]!.ports).toEqual([{ hostPort: 8080 }, { hostPort: 53, protocol: 'UDP' }]);
@@ -138,8 +138,8 @@ describe('slim pods', () => {
   });
 });
 
-describe('slim objects', () => {
-  test('nodes lose images and heartbeats, and share their capacities', () => {
+describe('slimmed objects in the cache', () => {
+  test('of nodes lack images and heartbeats, and share their capacities', () => {
     const fat = (name: string) => ({
       apiVersion: 'v1',
       kind: 'Node',
@@ -172,7 +172,7 @@ describe('slim objects', () => {
     expect(a.status?.allocatable).toBe(b.status?.allocatable);
   });
 
-  test('the kinds of Karpenter are kept whole but for bookkeeping', () => {
+  test("of Karpenter's kinds are whole but for bookkeeping", () => {
     const pool = {
       apiVersion: 'karpenter.sh/v1',
       kind: 'NodePool',
@@ -191,7 +191,7 @@ describe('slim objects', () => {
     });
   });
 
-  test('templates keep labels and slim pods; volumes keep what places them', () => {
+  test('of templates keep labels and slimmed pods, of volumes what places them', () => {
     const interner = createInterner();
     const { spec, metadata } = fatPod(1);
     const set = {

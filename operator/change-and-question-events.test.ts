@@ -5,7 +5,7 @@ import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { publishChanges } from './change-events.js';
 import { QuestionEvents, type QuestionFound } from './question-events.js';
 
-describe('events for people', () => {
+describe('Kubernetes events about refusals, pauses, launches and questions', () => {
   let world: ActivityWorld;
   let stop: () => void;
 
@@ -24,7 +24,7 @@ describe('events for people', () => {
   const told = () => world.events.map(({ reason, regarding: { kind, name } }) => `${reason} ${kind}/${name}`);
   const tells = (text: string) => world.deps.cache.until(() => told().includes(text), AbortSignal.timeout(5000));
 
-  test('a refusal and its end are told where they hold (events/of-people)', async () => {
+  test('a refusal and its end are events on the node or NodePool concerned (events/of-people)', async () => {
     const claim = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
     await world.kube.patch(
       'NodeClaim',
@@ -48,7 +48,7 @@ describe('events for people', () => {
     expect(claim.metadata.name).toBe('c1');
   });
 
-  test('a pause is told on what it holds, and its end (events/of-people)', async () => {
+  test('a pause and its end are events on what is paused (events/of-people)', async () => {
     const pause = {
       metadata: { name: 'p' },
       spec: { scope: { kind: 'Node', name: 'n1' }, message: 'audit', requestedBy: 'ann' },
@@ -61,7 +61,7 @@ describe('events for people', () => {
     await tells('DisruptionResumed Node/n1');
   });
 
-  test('a launch is told once, and what was there before is no news (events/of-nodes)', async () => {
+  test('a launch is one event, and nodes that existed before give none (events/of-nodes)', async () => {
     expect(told()).toEqual([]);
     const conditions = [{ type: 'Launched', status: 'True' as const }];
     await world.kube.patch('NodeClaim', { name: 'c1' }, { status: { conditions } }, { subresource: 'status' } as never);
@@ -71,7 +71,7 @@ describe('events for people', () => {
     expect(told()).toEqual(['Launched NodeClaim/c1']);
   });
 
-  test('a question is told once, on node and claim or on the NodePool, and again when it is asked anew (events/of-questions)', async () => {
+  test('a question is one event on node and claim or on the NodePool, and another when it is asked anew (events/of-questions)', async () => {
     const question: QuestionFound = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'approval' };
     let open: readonly QuestionFound[] = [question];
     const news = new QuestionEvents(world.deps, async (known) =>

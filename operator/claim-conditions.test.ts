@@ -8,7 +8,7 @@ import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchClaimConditions } from './claim-conditions.js';
 import type { Starter } from './starter.js';
 
-describe('what pods do', () => {
+describe('pod events and consolidateAfter', () => {
   let world: ActivityWorld;
   let stop: () => void;
   let told: number;
@@ -88,7 +88,7 @@ describe('what pods do', () => {
     expect(isConsolidatable()).toBe(true);
   });
 
-  test('is told in the end though Temporal could not be reached when the node became Consolidatable', async () => {
+  test('a node that becomes Consolidatable is signalled to disrupt again where Temporal could not be reached', async () => {
     await start('30s');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
     await world.deps.cache.until(() => !isConsolidatable(), AbortSignal.timeout(5000));
@@ -102,7 +102,7 @@ describe('what pods do', () => {
   });
 
   // Rule `consolidation/rolling-updates`.
-  test('that restarts consolidateAfter again and again is said with the time since which it does', async () => {
+  test('pods that keep restarting consolidateAfter set the condition Unsettled with its first time', async () => {
     await start('30s');
     const { cache } = world.deps;
     const claim = (): NodeClaim => cache.get('NodeClaim', { name: 'c1' })!;
@@ -133,7 +133,7 @@ describe('what pods do', () => {
   test.each([
     ['two minutes ahead is replaced by the present', 120_000, 0],
     ['slightly ahead stands', 30_000, 30_000],
-  ])('a pod event that is %s', async (_, ahead, expected) => {
+  ])('a lastPodEventTime that is %s', async (_, ahead, expected) => {
     await start('0s');
     const claim = (await world.kube.get('NodeClaim', { name: 'c1' }))!;
     const timeIn = (ms: number): string => timestamp(world.clock.now + ms);

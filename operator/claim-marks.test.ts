@@ -9,7 +9,7 @@ import { watchClaimMarks } from './claim-marks.js';
 import type { OperatorContext } from './context.js';
 
 // Rules `labels/of-the-node-class` and `termination/finalizers-stay`.
-describe('what a NodeClaim or its Node lacks', () => {
+describe('finalizers and labels that a NodeClaim or its Node lacks', () => {
   let world: ActivityWorld;
   let stop: () => void;
 
@@ -40,7 +40,7 @@ describe('what a NodeClaim or its Node lacks', () => {
     (world.deps.cache.all(kind)[0]?.metadata as { finalizers?: readonly string[] } | undefined)?.finalizers ?? [];
   const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(5000));
 
-  test('is put back on both: finalizers of others stay, and the label of the node class is there', async () => {
+  test('are added on both, and other finalizers stay', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();
     await start();
@@ -51,7 +51,7 @@ describe('what a NodeClaim or its Node lacks', () => {
     expect(world.kube.objects('Node')[0]?.metadata.labels?.[labels.ec2NodeClass]).toBe('default');
   });
 
-  test('is put back as often as somebody takes it off, each time after a longer pause', async () => {
+  test('are added again as often as they are removed, with growing pauses', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();
     await start();
@@ -68,7 +68,7 @@ describe('what a NodeClaim or its Node lacks', () => {
     }
   });
 
-  test('is put back on the Node though the API server refuses it for the claim', async () => {
+  test('are added on the Node though the API server refuses them for the claim', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();
     const { kube } = world.deps;
@@ -85,7 +85,7 @@ describe('what a NodeClaim or its Node lacks', () => {
     ['a claim that is terminated', { status: running, deletionTimestamp: '2026-01-05T11:00:00Z' }, {}],
     ['a Node that is being deleted', { status: running }, { deletionTimestamp: '2026-01-05T11:00:00Z' }],
   ])(
-    '%s gets no finalizer',
+    'are not added where %s',
     async (_, { status, deletionTimestamp }: { status: object; deletionTimestamp?: string }, node) => {
       const claim = nodeClaim('c1', { status });
       const going = deletionTimestamp === undefined ? {} : { deletionTimestamp, finalizers: [foreign] };

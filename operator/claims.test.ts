@@ -14,7 +14,7 @@ import { WorkflowReconciler } from './workflow-reconciler.js';
 const initialized = (): { type: string; status: 'True' }[] =>
   ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' }));
 
-describe('operator', () => {
+describe("the operator's workflows for NodeClaims", () => {
   let world: ActivityWorld;
   let calls: string[];
   let stops: (() => void)[];
@@ -76,7 +76,7 @@ describe('operator', () => {
     return { ...base, metadata, ...(more.status === undefined ? {} : { status: more.status }) };
   };
 
-  test('finds at its start what was missed: launches, deletions and expirations', async () => {
+  test('at its start it starts launches, terminations and expirations that were missed', async () => {
     world.kube.put('NodeClaim', claim('unlaunched'));
     world.kube.put('NodeClaim', claim('up', { status: { conditions: initialized() }, spec: { expireAfter: '2h' } }));
     world.kube.put(
@@ -101,7 +101,7 @@ describe('operator', () => {
   });
 
   // Rule `node-claims/managed`.
-  test('a claim of another provider is none of ours', async () => {
+  test("a claim of another provider's node class is ignored", async () => {
     const foreign = claim('foreign');
     foreign.spec = { ...foreign.spec, nodeClassRef: { group: 'other.example', kind: 'OtherClass', name: 'x' } };
     world.kube.put('NodeClaim', foreign);
@@ -115,7 +115,7 @@ describe('operator', () => {
   });
 
   // Rule `registration/registered-anew`.
-  test('a Node that comes anew is launched to its end once more, one that has what its claim gave it is not', async () => {
+  test('a Node created anew starts launchNode once more, one that has all of its claim does not', async () => {
     const status = { conditions: initialized(), providerID: 'fake:///a/i-1', nodeName: 'n1' };
     world.kube.put('NodeClaim', claim('c1', { status }));
     const node = { metadata: { name: 'n1', labels: { [labels.registered]: 'true' } }, spec: { providerID: 'fake:///a/i-1' } }; // prettier-ignore
@@ -136,7 +136,7 @@ describe('operator', () => {
   test.each([
     ['', { finalizers: [finalizers.termination] }],
     [', be its claim without the finalizer', {}],
-  ])('deleting a Node terminates the whole of it%s', async (_, metadata) => {
+  ])('deleting a Node terminates its claim%s', async (_, metadata) => {
     world.kube.put(
       'NodeClaim',
       claim('c1', { status: { conditions: initialized(), providerID: 'fake:///a/i-1' }, metadata }),
@@ -155,7 +155,7 @@ describe('operator', () => {
   });
 
   // Rule `termination/node-first`.
-  test('a claim whose Node is held by others alone is let go once the Node is gone', async () => {
+  test('a claim whose Node only other finalizers keep is released once the Node is gone', async () => {
     const conditions = [...initialized(), { type: 'InstanceTerminating', status: 'True' as const }];
     const metadata = { deletionTimestamp: created, finalizers: [finalizers.termination] };
     world.kube.put('NodeClaim', claim('c1', { status: { conditions, providerID: 'fake:///a/i-1' }, metadata }));
@@ -173,7 +173,7 @@ describe('operator', () => {
     await seen('terminateNode c1');
   });
 
-  test('a node that joined while nobody watched wakes its launch at the start; one that is initialized does not', async () => {
+  test('at its start it signals launches whose node joined meanwhile, and none that is initialized', async () => {
     const up = claim('up', { status: { conditions: initialized(), providerID: 'fake:///a/i-2' } });
     world.kube.put('NodeClaim', up);
     world.kube.put('NodeClaim', claim('joined', { status: { providerID: 'fake:///a/i-1' } }));
@@ -189,7 +189,7 @@ describe('operator', () => {
     expect(calls.filter((call) => call.startsWith('nodeChanged'))).toEqual(['nodeChanged uid-joined']);
   });
 
-  test('a node that joined before its claim names the instance wakes the launch then', async () => {
+  test('a node that joined before its claim names the instance signals the launch when it does', async () => {
     world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
     world.kube.put('NodeClaim', claim('c1'));
     await world.synced();
@@ -202,7 +202,7 @@ describe('operator', () => {
     await seen('nodeChanged uid-c1');
   });
 
-  test('a node that changes wakes its launch, a heartbeat does not', async () => {
+  test('a changed node signals its launch, a heartbeat does not', async () => {
     world.kube.put('NodeClaim', claim('c1', { status: { providerID: 'fake:///a/i-1' } }));
     const node = { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } };
     const condition = { type: 'Ready', status: 'False' as const, lastHeartbeatTime: created };
@@ -221,7 +221,7 @@ describe('operator', () => {
   });
 
   // Rule `provisioning/pending-pods`.
-  test('pods that pend for lack of a node are told in one signal; others are not', async () => {
+  test('unschedulable pods are signalled to provision in one signal; others are not', async () => {
     world.kube.put('NodePool', nodePool('default'));
     const pod = (name: string, reason: string, owner?: string): void =>
       void world.kube.put('Pod', {

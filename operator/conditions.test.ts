@@ -48,7 +48,7 @@ describe('conditions that the operator writes', () => {
     return read()?.message ?? '';
   };
 
-  test('NodeRegistrationHealthy follows what is noted on the NodePool, and informs only (node-pools/registration-health)', async () => {
+  test('NodeRegistrationHealthy follows the outcomes noted on the NodePool, and does not affect Ready (node-pools/registration-health)', async () => {
     const klass = nodeClass('default');
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...klass, status });
@@ -73,7 +73,7 @@ describe('conditions that the operator writes', () => {
     await becomes('NodePool', 'default', 'Ready', 'True');
   });
 
-  test('a refusal that counts no more is taken off a NodePool: ten minutes after it rested, or of an earlier spec', async () => {
+  test('the annotation for refused claims is removed from a NodePool ten minutes after its back-off, or when the spec changed', async () => {
     const names = ['rests', 'rested', 'changed', 'nonsense'];
     const refusal = { generation: 2, times: 1, until: world.clock.now + 60_000, message: 'no' };
     const texts = [refusal, { ...refusal, until: world.clock.now - 600_000 }, { ...refusal, generation: 1 }, 'no'];
@@ -97,7 +97,7 @@ describe('conditions that the operator writes', () => {
   });
 
   // Rule `budgets/without-effect`.
-  test('budgets of which one has no effect are told by condition and event, naming the field, and hold nothing up', async () => {
+  test('a budget without effect sets a condition and an event that name its field, and affects nothing else', async () => {
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
     const nightly = { schedule: '0 2 * * *', duration: '2h' };
@@ -123,7 +123,7 @@ describe('conditions that the operator writes', () => {
   });
 
   // Rule `settings/feature-gates`.
-  test('a static NodePool and a CapacityBuffer whose feature gate is off say so', async () => {
+  test('a static NodePool and a CapacityBuffer without their feature gate have a condition that says so', async () => {
     const { metadata, ...buffer } = capacityBuffers.mustParse({
       apiVersion: 'autoscaling.x-k8s.io/v1beta1',
       kind: 'CapacityBuffer',
@@ -152,7 +152,7 @@ describe('conditions that the operator writes', () => {
     expect([bufferOf('of-others'), conditionOf(status?.conditions, 'ReplicasKept')]).toEqual([undefined, undefined]);
   });
 
-  test('a NodePool that no instance type suits says which requirement, and stays Ready (node-pools/instance-types-available)', async () => {
+  test('a NodePool that no instance type suits has a condition naming the requirement, and stays Ready (node-pools/instance-types-available)', async () => {
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
     const zone = (value: string) => ({
@@ -188,7 +188,7 @@ describe('conditions that the operator writes', () => {
     await world.deps.cache.until(gone, AbortSignal.timeout(5000));
   });
 
-  test('minValues that the instance types do not have are told as Karpenter tells it, and what is lacking by the condition', async () => {
+  test("minValues that the instance types lack give Karpenter's event and a condition", async () => {
     const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 50 }];
     const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
@@ -206,7 +206,7 @@ describe('conditions that the operator writes', () => {
     );
   });
 
-  test('a node with less than it should have is not consistent (registration/consistency)', async () => {
+  test('a node with fewer resources than its claim has ConsistentStateFound False (registration/consistency)', async () => {
     const status = { conditions: initialized, providerID: 'fake:///a/i-1', capacity: { cpu: '4', memory: '16Gi' } };
     const requests = { resources: { requests: { cpu: '1', memory: '1Gi' } } };
     world.kube.put('NodeClaim', nodeClaim('short', { status, spec: requests }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { shortfalls } from './consistency.js';
 
-describe('shortfalls (registration/consistency)', () => {
+describe("shortfalls of a node's resources (registration/consistency)", () => {
   test.each<[string, string, string, boolean]>([
     ['as promised', '4', '4', false],
     ['a tenth less', '4', '3600m', false],
@@ -14,7 +14,7 @@ describe('shortfalls (registration/consistency)', () => {
     expect(result.map(({ resource }) => resource)).toEqual(short ? ['cpu'] : []);
   });
 
-  test('looks at what was asked for only, in each resource', () => {
+  test('are found only in requested resources, each by itself', () => {
     const promised = { cpu: '4', memory: '16Gi', 'nvidia.com/gpu': '4' };
     const there = { cpu: '4', memory: '8Gi', 'nvidia.com/gpu': '1' };
 

@@ -3,7 +3,7 @@ import { silentLog } from '../test/simulation/silent.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import type { Starter } from './starter.js';
 
-describe('DisruptNews', () => {
+describe('DisruptSignals to the disrupt workflow', () => {
   let told: number;
   let failing: boolean;
   let news: DisruptSignals;
@@ -24,7 +24,7 @@ describe('DisruptNews', () => {
     vi.useRealTimers();
   });
 
-  test('much news within a second is told at once, and once more when it is over', async () => {
+  test('send the first of many signals within a second at once, and one more after it', async () => {
     for (let i = 0; i < 100; i++) news.signal();
     await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
@@ -37,7 +37,7 @@ describe('DisruptNews', () => {
     expect(told).toBe(2);
   });
 
-  test('what could not be told is told again', async () => {
+  test('are sent again after a failure', async () => {
     failing = true;
     news.signal();
     await vi.advanceTimersByTimeAsync(3000);

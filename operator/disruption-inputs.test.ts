@@ -7,7 +7,7 @@ import type { OperatorContext } from './context.js';
 import { watchDisruptionInputs, watchPauses } from './disruption-inputs.js';
 import type { Pause } from '../workflows/messages.js';
 
-describe('what disrupt is told of', () => {
+describe('changes that are signalled to disrupt', () => {
   let kube: FakeKube;
   let cache: ClusterCache;
   let told: string[];
@@ -47,12 +47,12 @@ describe('what disrupt is told of', () => {
   };
   const count = (what: string): number => told.filter((one) => one === what).length;
 
-  test('what was changed while nobody watched: at the start it looks at pauses and everything else', async () => {
+  test('at the start: pauses and everything else, since changes may have been missed', async () => {
     await until(() => count('pauses') === 1 && count('news') === 1);
     expect([...told].sort()).toEqual(['news', 'pauses']);
   });
 
-  test('a pause that is written, and one that is deleted', async () => {
+  test('a DisruptionPause that is created or deleted', async () => {
     await until(() => count('pauses') === 1);
     kube.put('DisruptionPause', { metadata: { name: 'p' }, spec: { scope: { kind: 'Cluster' }, message: 'release' } });
     await until(() => count('pauses') === 2);
@@ -61,7 +61,7 @@ describe('what disrupt is told of', () => {
     expect(count('pauses')).toBe(3);
   });
 
-  test('not an annotation of others on a Node, which agents write all the time; one of Karpenter', async () => {
+  test('an annotation of Karpenter on a Node, and not one of others, which agents write often', async () => {
     const node = (annotations: Record<string, string>) => kube.put('Node', { metadata: { name: 'n', annotations } });
     const seen = (key: string): Promise<unknown> =>
       cache.until(
@@ -91,7 +91,7 @@ describe('what disrupt is told of', () => {
     ['NodeOverlay', { metadata: { name: 'p' }, spec: {} }],
     ['DisruptionPolicy', { metadata: { name: 'p' }, spec: {} }],
     ['PodDisruptionBudget', { metadata: { name: 'p', namespace: 'default' }, spec: {} }],
-  ] as const)('a %s that is deleted', async (kind, object) => {
+  ] as const)('a deleted %s', async (kind, object) => {
     kube.put(kind, object);
     await cache.until(() => cache.all(kind).length === 1, stopping.controller.signal);
     await until(() => count('news') >= 1);
@@ -104,7 +104,7 @@ describe('what disrupt is told of', () => {
   });
 });
 
-describe('what disrupt holds paused', () => {
+describe('pauses that disrupt holds, compared with Kubernetes', () => {
   let kube: FakeKube;
   let held: readonly Pause[] | undefined;
   let signals: number;
@@ -160,13 +160,13 @@ describe('what disrupt holds paused', () => {
     await until(() => looks >= before + times);
   };
 
-  test('a pause that is over in Kubernetes, as after a restore of Temporal, is told of', async () => {
+  test('a pause that is gone from Kubernetes, as after a restore of Temporal, is signalled', async () => {
     held = [pause];
     await until(() => signals === 3);
     expect(signals).toBe(3);
   });
 
-  test('it is asked once while it goes on in one run, and again at an earlier state of it', async () => {
+  test('disrupt is queried once per run, and again when its run has fewer events than before', async () => {
     let described = 0;
     let events = 10;
     at = () => {
@@ -183,13 +183,13 @@ describe('what disrupt holds paused', () => {
     await until(() => looks > before);
   });
 
-  test('a pause that it lacks is told of', async () => {
+  test('a pause that disrupt lacks is signalled', async () => {
     await write();
     await until(() => signals === 4);
     expect(signals).toBe(4);
   });
 
-  test('the pauses that there are, and a disrupt that does not answer, are no news', async () => {
+  test('equal pauses, and a disrupt that does not answer, are not signalled', async () => {
     held = [pause];
     await write();
     await looksAgain();
@@ -200,7 +200,7 @@ describe('what disrupt holds paused', () => {
     expect(signals).toBe(before);
   });
 
-  test('one whose time is over is none', async () => {
+  test('a pause whose end is past does not count', async () => {
     const scope = { kind: 'Node' as const, name: 'n' };
     const spec = { scope, message: 'a look', until: new Date(Date.now() - 1).toISOString() };
     kube.put('DisruptionPause', { metadata: { name: 'over' }, spec });

@@ -6,7 +6,7 @@ import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
 import type { Starter } from './starter.js';
 
-describe('the status of a DisruptionPolicy', () => {
+describe('status of a DisruptionPolicy', () => {
   let world: ActivityWorld;
   let stop: () => void;
   let looks: number;
@@ -46,7 +46,7 @@ describe('the status of a DisruptionPolicy', () => {
     return read()?.message ?? '';
   };
 
-  test('names the pools that it rules, as policies and pools come and change', async () => {
+  test('lists the NodePools to which it applies, as policies and pools change', async () => {
     put('light', {});
     world.kube.put('NodePool', nodePool('a'));
     world.kube.put('NodePool', { ...nodePool('b'), metadata: { name: 'b', uid: 'b', labels: { team: 'b' } } });
@@ -60,7 +60,7 @@ describe('the status of a DisruptionPolicy', () => {
     expect(world.events).toEqual([]);
   });
 
-  test('is False naming the field while something is wrong, with an event each time that it is something else', async () => {
+  test('is Ready False naming the invalid field, with an event for each new problem', async () => {
     const window = { name: 'w', schedule: '0 9 * * *', duration: '1h', timeZone: 'Mars/Olympus' };
     put('p', { maintenanceWindows: [window] });
     expect(await becomes('p', (valid) => valid === 'False')).toContain('spec.maintenanceWindows[0].timeZone');

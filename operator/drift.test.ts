@@ -61,7 +61,7 @@ describe('condition Drifted', () => {
     world.deps.cache.until(() => drifted(name)?.reason === reason, AbortSignal.timeout(5000));
 
   // Rule `drift/when-it-is-detected`.
-  test('condition Drifted is set when the template changes, and removed when it is as before', async () => {
+  test("is set when the NodePool's template changes, and removed when it is changed back", async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     putClaim('unlaunched', { annotations: stamp('0') }, false);
@@ -78,7 +78,7 @@ describe('condition Drifted', () => {
   });
 
   // Rule `drift/order-of-reasons`.
-  test('condition Drifted has the first reason in the order of Karpenter', async () => {
+  test("has the first reason in Karpenter's order", async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     world.cloud.setDrift('c1', 'AMIDrift');
@@ -91,7 +91,7 @@ describe('condition Drifted', () => {
     await becomes('c1', 'NodePoolDrifted');
   });
 
-  test('follows a node class whose status has changed, though its spec has not', async () => {
+  test('follows a changed status of the node class, though its spec did not change', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     await start();
@@ -103,7 +103,7 @@ describe('condition Drifted', () => {
   });
 
   // Rule `node-pools/hash-version`.
-  test('condition Drifted is removed while the node class is being deleted', async () => {
+  test('is removed while the node class is being deleted', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     world.cloud.setDrift('c1', 'AMIDrift');
@@ -117,7 +117,7 @@ describe('condition Drifted', () => {
     await becomes('c1', undefined);
   });
 
-  test('does not come from hashes of another version: they are written anew', async () => {
+  test('is not set by hashes of another version, which are written anew', async () => {
     putPool('2');
     putClaim('c1', { annotations: stamp('1', 'v3') });
     await start();

@@ -11,7 +11,7 @@ const described = (taskQueue: string, status = 'RUNNING') =>
     status: { name: status },
   }) as WorkflowExecutionDescription;
 
-test("an open workflow on a queue that is none of the cluster's is somebody else's", () => {
+test("an open workflow on a task queue of another application is not the cluster's", () => {
   const other = { workflowId: 'c/provision', type: 'importOrders', taskQueue: 'orders' };
   expect(foreignIn(described('orders'), 'c')).toEqual(other);
   expect(foreignIn(described(taskQueues('d').control), 'c')).toMatchObject({ taskQueue: 'd/control' });

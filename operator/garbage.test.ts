@@ -7,7 +7,7 @@ import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { collectInstances, collectLost, findLost } from './garbage.js';
 
-describe('collecting garbage', () => {
+describe('garbage collection of instances, claims and Nodes', () => {
   let world: ActivityWorld;
 
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('collecting garbage', () => {
 
   // Given an instance tagged by us without NodeClaim older than 30s, then it is terminated with its Node.
   // Rules `garbage-collection/instances-without-claim`, `invariants/no-orphans`.
-  test('an instance without a claim goes after 30 seconds, with its Node', async () => {
+  test('an instance without a claim is terminated after 30 seconds, with its Node', async () => {
     world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
     await world.synced();
     world.cloud.addOrphan(orphan(29));
@@ -42,7 +42,7 @@ describe('collecting garbage', () => {
     expect(world.kube.objects('Node')).toEqual([]);
   });
 
-  test('garbage collection leaves an instance of a claim alone', async () => {
+  test('an instance of a claim is kept', async () => {
     world.cloud.addOrphan(orphan(3600));
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
 
@@ -59,7 +59,7 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
   });
 
-  test('while a claim launches, an instance that names no claim may be its, until the launch timeout', async () => {
+  test('an instance that names no claim is kept while any claim launches, until the launch timeout', async () => {
     world.cloud.addOrphan(orphan(120));
     world.kube.put('NodeClaim', nodeClaim('c1'));
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
@@ -69,7 +69,7 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
   });
 
-  test('an instance of a claim that has not been told of it stays, however long the API server was away', async () => {
+  test('an instance of a claim that does not name it yet is kept, however long the API server was away', async () => {
     world.cloud.addOrphan({ ...orphan(3600), tags: { [instanceTags.nodeClaimUid]: 'uid-c1' } });
     world.kube.put('NodeClaim', nodeClaim('c1'));
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
@@ -79,7 +79,7 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
   });
 
-  test('one termination that is refused ends no collection', async () => {
+  test('a refused termination does not stop the collection of others', async () => {
     world.cloud.addOrphan(orphan(60));
     world.cloud.addOrphan({ ...orphan(60), providerId: 'fake:///a/i-2', instanceId: 'i-2' });
     world.cloud.failNext('terminate', new DomainError('Denied', 'not authorized to terminate i-1'));
@@ -91,7 +91,7 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
   });
 
-  test('a Node of another instance that came up under the same name stays', async () => {
+  test('a Node of another instance registered under the same name is kept', async () => {
     world.kube.put('Node', { metadata: { name: 'n1', uid: 'old' }, spec: { providerID: 'fake:///a/i-1' } });
     await world.synced();
     const stale = world.deps.cache.nodeByProviderId('fake:///a/i-1');
@@ -105,7 +105,7 @@ describe('collecting garbage', () => {
     expect(world.kube.objects('Node').map(({ metadata }) => metadata.uid)).toEqual(['new']);
   });
 
-  test.each(['list', 'get'] as const)('nothing goes while EC2 does not answer to %s', async (call) => {
+  test.each(['list', 'get'] as const)('nothing is collected while EC2 does not answer %s', async (call) => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
     world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
     await world.synced();
@@ -124,7 +124,7 @@ describe('collecting garbage', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
   });
 
-  describe('claims that have lost their instance', () => {
+  describe('of claims that lost their instance', () => {
     const readyNode = {
       metadata: { name: 'n1' },
       spec: { providerID: 'fake:///a/i-1' },
@@ -133,7 +133,7 @@ describe('collecting garbage', () => {
     const lostClaims = async (): Promise<string[]> => (await findLost(world.deps)).claims.map(({ name }) => name);
 
     // Rule `garbage-collection/claims-without-instance`.
-    test('a registered claim without instance and node goes; with a Ready node it stays', async () => {
+    test('a registered claim without instance is deleted, unless its node is Ready', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
       world.kube.put('Node', readyNode);
       await world.synced();
@@ -149,7 +149,7 @@ describe('collecting garbage', () => {
       ]);
     });
 
-    test('an instance that EC2 sees at the second look keeps its claim', async () => {
+    test('an instance that EC2 lists at the second look keeps its claim', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
       world.kube.put('Node', { ...readyNode, status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } });
       await world.synced();
@@ -162,7 +162,7 @@ describe('collecting garbage', () => {
       expect(world.kube.objects('NodeClaim')).toHaveLength(1);
     });
 
-    test('a Node that the API server has Ready keeps its claim, whatever the cache says', async () => {
+    test('a Node that is Ready in the API server keeps its claim, whatever the cache has', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
       await world.synced();
       const lost = await findLost(world.deps);
@@ -172,7 +172,7 @@ describe('collecting garbage', () => {
     });
 
     // Rule `garbage-collection/claims-without-node`.
-    test('a registered claim whose Node is gone goes, though its instance is there', async () => {
+    test('a registered claim whose Node is gone is deleted though its instance exists', async () => {
       world.cloud.addOrphan(orphan(3600));
       world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
       await world.synced();
@@ -181,7 +181,7 @@ describe('collecting garbage', () => {
       expect(await collectLost(world.deps, lost)).toEqual({ claims: ['c1'], nodes: [], failed: [] });
     });
 
-    test('a Node that registers again, under whatever name, keeps its claim', async () => {
+    test('a Node that registers again under any name keeps its claim', async () => {
       world.cloud.addOrphan(orphan(3600));
       world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
       await world.synced();
@@ -192,7 +192,7 @@ describe('collecting garbage', () => {
       expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
     });
 
-    test('a claim that has not registered waits for its Node', async () => {
+    test('a claim that is not registered yet is kept for its Node', async () => {
       world.cloud.addOrphan(orphan(3600));
       world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
       await world.synced();
@@ -200,7 +200,7 @@ describe('collecting garbage', () => {
       expect(await lostClaims()).toEqual([]);
     });
 
-    test('one deletion that is denied ends no collection', async () => {
+    test('a denied deletion does not stop the collection of others', async () => {
       for (const name of ['c1', 'c2']) world.kube.put('NodeClaim', nodeClaim(name, { status: registered }));
       await world.synced();
       const lost = await findLost(world.deps);
@@ -224,7 +224,7 @@ describe('collecting garbage', () => {
     });
   });
 
-  describe('Nodes that are being deleted without a claim', () => {
+  describe('of Nodes that are being deleted without a claim', () => {
     const putNode = async (more: Partial<Node['metadata']> = {}): Promise<void> => {
       world.kube.put('Node', {
         metadata: {
@@ -245,7 +245,7 @@ describe('collecting garbage', () => {
     test.each([
       ['of a NodePool', { [labels.nodePool]: 'default' }],
       ['of a claim without a NodePool', { [labels.ec2NodeClass]: 'default' }],
-    ])('%s are let go once their instance is gone', async (_, own) => {
+    ])('%s lose their finalizer once their instance is gone', async (_, own) => {
       await putNode({ labels: own });
       expect(await findLost(world.deps)).toEqual(lost);
 
@@ -254,7 +254,7 @@ describe('collecting garbage', () => {
       expect(held()).toEqual(['example.com/other']);
     });
 
-    test('wait for their instance, which is terminated as every one without a claim', async () => {
+    test('keep it until their instance, collected like every one without a claim, is terminated', async () => {
       await putNode({ finalizers: [finalizers.termination] });
       world.cloud.addOrphan(orphan(60));
       expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
@@ -266,7 +266,7 @@ describe('collecting garbage', () => {
       expect(world.kube.objects('Node')).toEqual([]);
     });
 
-    test.each(['providerID', 'nodeName'])('a claim that names them by %s terminates them', async (by) => {
+    test.each(['providerID', 'nodeName'])('are left to a claim that names them by %s', async (by) => {
       await putNode();
       const status = by === 'nodeName' ? { nodeName: 'n1' } : { providerID: 'fake:///a/i-1' };
       const before = await findLost(world.deps);
@@ -282,7 +282,7 @@ describe('collecting garbage', () => {
       ['nobody deletes', { deletionTimestamp: undefined }],
       ['are of no NodePool and no EC2NodeClass', { labels: {} }],
       ['came up anew', { uid: 'uid-other' }],
-    ])('those that %s stay as they are', async (_, more) => {
+    ])('are left alone where they %s', async (_, more) => {
       await putNode(more);
 
       expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });

@@ -10,7 +10,7 @@ import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchGoodTemplates } from './good-templates.js';
 import type { Starter } from './starter.js';
 
-describe('the first good template of a NodePool', () => {
+describe('the good template of a NodePool, to which a rollout rolls back', () => {
   let world: ActivityWorld;
   let stop: () => void;
 
@@ -59,7 +59,7 @@ describe('the first good template of a NodePool', () => {
     await world.synced();
   }
 
-  test('is the one that all nodes were launched with, once a policy asks for waves', async () => {
+  test('is first the one of all its nodes, once a policy asks for waves', async () => {
     world.kube.put('NodePool', templated('1'));
     putClaim('c1', '1');
     await settled();
@@ -76,7 +76,7 @@ describe('the first good template of a NodePool', () => {
     expect(recorded()).toBe('1');
   });
 
-  test('is not known while nodes of another template are there, or none is up', async () => {
+  test('is unknown while its nodes have different templates, or none is initialized', async () => {
     world.kube.put('NodePool', templated('2'));
     putPolicy('waves', { driftRollout: {} });
     putClaim('new', '2', false);

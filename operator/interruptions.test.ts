@@ -36,38 +36,38 @@ const cacheOf = (
   all: () => claims,
 });
 
-describe('isNews', () => {
+describe('mayConcernUs: notices that need a look', () => {
   const ended = { kind: 'instance_terminated', instanceId: 'i-1' } as const;
   const warned = { kind: 'spot_interrupted', instanceId: 'i-1' } as const;
 
-  test('an instance that ended although its claim is to stay is news', () => {
+  test('an instance that ended although its claim is not deleted does', () => {
     expect(mayConcernUs(ended, cacheOf([claim()]))).toBe(true);
   });
 
-  test('an instance that ended because its claim is going, or whose claim is gone, is none', () => {
+  test('an instance that ended because its claim is deleted or gone does not', () => {
     expect(mayConcernUs(ended, cacheOf([going]))).toBe(false);
     expect(mayConcernUs(ended, cacheOf([]))).toBe(false);
     expect(mayConcernUs({ ...ended, kind: 'instance_stopped' }, cacheOf([]))).toBe(false);
   });
 
-  test('a warning of an instance that a claim has is news, also when the claim is going', () => {
+  test('a warning about an instance of a claim does, though the claim is being deleted', () => {
     expect(mayConcernUs(warned, cacheOf([claim()]))).toBe(true);
     expect(mayConcernUs(warned, cacheOf([going]))).toBe(true);
   });
 
-  test("a warning of an instance of no claim is somebody else's", () => {
+  test('a warning about an instance of no claim does not', () => {
     expect(mayConcernUs(warned, cacheOf([]))).toBe(false);
     expect(mayConcernUs({ ...warned, instanceId: 'i-11' }, cacheOf([claim()]))).toBe(false);
   });
 
-  test('while that is not sure, a warning is news: a claim has no instance yet, or the cache may be behind', () => {
+  test('a warning does while a claim has no instance yet or the cache may be behind', () => {
     expect(mayConcernUs(warned, cacheOf([claim({ providerID: '' })]))).toBe(true);
     expect(mayConcernUs(warned, cacheOf([], { connected: false }))).toBe(true);
     expect(mayConcernUs(warned, cacheOf([], { synced: false }))).toBe(true);
   });
 });
 
-describe('a notice of an instance that no claim in the cache has', () => {
+describe('an interruption notice about an instance that no claim in the cache names', () => {
   const handled = async (cache: ReturnType<typeof cacheOf>, kind = 'spot_interrupted'): Promise<string[]> => {
     const started: string[] = [];
     const handle = interruptionHandler({
@@ -91,11 +91,11 @@ describe('a notice of an instance that no claim in the cache has', () => {
     expect(asked).toEqual(['NodeClaim', 55_000]);
   });
 
-  test.each(['spot_interrupted', 'instance_terminated'])('is looked into (%s) where it is not', async (kind) => {
+  test.each(['spot_interrupted', 'instance_terminated'])('starts a workflow (%s) where it is not', async (kind) => {
     expect(await handled(cacheOf([], { isFresh: () => Promise.resolve(false) }), kind)).toEqual(['i-1']);
   });
 
-  test('is looked into where the claim comes meanwhile', async () => {
+  test('starts a workflow where its claim appears meanwhile', async () => {
     const cache = cacheOf([]);
     const isFresh = (): Promise<boolean> => {
       Object.assign(cache, { all: () => [claim()] });
@@ -105,7 +105,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
     expect(await handled(Object.assign(cache, { isFresh }))).toEqual(['i-1']);
   });
 
-  test('an echo of an end that Stowage made needs no question', async () => {
+  test('is dropped without asking for freshness where Stowage terminated the instance', async () => {
     const isFresh = (): Promise<boolean> => Promise.reject(new Error('asked'));
 
     expect(await handled(cacheOf([going], { isFresh }), 'instance_terminated')).toEqual([]);
@@ -113,7 +113,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
 });
 
 // Rule `interruption/recorded-first`.
-describe('a notice of a claim', () => {
+describe("an interruption notice about a claim's instance", () => {
   const at = 50_000;
   const handlerOf = (kube: FakeKube, of = claim()) => {
     const node = kube.put('Node', {
@@ -143,11 +143,11 @@ describe('a notice of a claim', () => {
   };
   const noted = { note: { kind: 'spot_interrupted', at }, taints: ['own', taints.disrupted.key] };
 
-  test('is on the claim, and the node has the taint, once its message may be deleted', async () => {
+  test('is written on the claim, and as a taint on the node, before its message is deleted', async () => {
     expect(await handled('spot_interrupted', createFakeKube())).toEqual(noted);
   });
 
-  test('of which the cache has older versions, is written on those that are there', async () => {
+  test('is written on newer versions of claim and node than the cache has', async () => {
     const kube = createFakeKube();
     const patch = kube.patch.bind(kube);
     let first = true;
@@ -171,11 +171,11 @@ describe('a notice of a claim', () => {
     ['that only recommends', 'rebalance_recommendation', claim()],
     ['that comes again for as long as it is so', 'instance_status', claim()],
     ['whose claim is going', 'spot_interrupted', going],
-  ] as const)('%s leaves claim and node as they are', async (_which, kind, of) => {
+  ] as const)('%s changes neither claim nor node', async (_which, kind, of) => {
     expect(await handled(kind, createFakeKube(), of)).toEqual({ note: undefined, taints: ['own'] });
   });
 
-  test('goes to its workflow all the same where it cannot be written, and its message comes again until it is', async () => {
+  test('starts its workflow although it cannot be written, and its message is kept until it is written', async () => {
     const kube = createFakeKube();
     const patch = kube.patch.bind(kube);
     const { handle, started } = handlerOf(kube);
@@ -193,7 +193,7 @@ describe('a notice of a claim', () => {
   });
 });
 
-test('a fault of an own instance counts once for as long as it lasts, and is no message of the queue', async () => {
+test('a failed status check counts once while it lasts, and not as a message of the queue', async () => {
   const counted: unknown[] = [];
   const handle = interruptionHandler({
     cache: cacheOf([claim()]),

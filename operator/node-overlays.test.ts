@@ -7,7 +7,7 @@ import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchNodeOverlays } from './node-overlays.js';
 import type { Starter } from './starter.js';
 
-describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
+describe('conditions of NodeOverlays (node-overlays/conditions)', () => {
   let world: ActivityWorld;
   let stop: () => void;
 
@@ -41,20 +41,20 @@ describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
   const becomes = (name: string, reason: string): Promise<void> =>
     world.deps.cache.until(() => condition(name)?.reason === reason, AbortSignal.timeout(5000));
 
-  test('a good NodeOverlay is valid and ready', async () => {
+  test('a valid NodeOverlay is ready', async () => {
     put('good', { price: '0.1' });
     await becomes('good', 'ValidationSucceeded');
     expect(condition('good', 'Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
   });
 
-  test('a NodeOverlay that the provider forbids names the field', async () => {
+  test('a NodeOverlay that the provider refuses names the field', async () => {
     put('bad', { capacity: { 'habana.ai/gaudi': '1' } });
     await becomes('bad', 'RuntimeValidation');
     expect(condition('bad')).toMatchObject({ status: 'False', message: expect.stringContaining('habana.ai/gaudi') });
     expect(condition('bad', 'Ready')).toMatchObject({ status: 'False' });
   });
 
-  test('of two of equal weight that decide the same, the later names the earlier, until it is changed', async () => {
+  test('of two with equal weight for the same the later names the earlier, until one is changed', async () => {
     put('zzz', { price: '0.1' });
     put('aaa', { price: '0.2' });
     await becomes('aaa', 'Conflict');
@@ -64,7 +64,7 @@ describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
     await becomes('aaa', 'ValidationSucceeded');
   });
 
-  test('with the gate off one says so, until it is on (settings/feature-gates)', async () => {
+  test('without the feature gate it says so (settings/feature-gates)', async () => {
     stop();
     stop = watch(false);
     put('good', { price: '0.1' });

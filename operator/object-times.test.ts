@@ -3,7 +3,7 @@ import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { watchObjectTimes } from './object-times.js';
 
-describe('how long things take (metrics/durations)', () => {
+describe('duration metrics (metrics/durations)', () => {
   let world: ActivityWorld;
   let stop: () => void;
   let seen: [string, object, number][];
@@ -36,7 +36,7 @@ describe('how long things take (metrics/durations)', () => {
       },
     });
 
-  test('a pod’s way to its node and to readiness, each once', async () => {
+  test("a pod's time to its node and to readiness is measured once", async () => {
     pod('Pending');
     await world.synced();
     pod('Pending', 'n1');
@@ -55,7 +55,7 @@ describe('how long things take (metrics/durations)', () => {
     ]);
   });
 
-  test('a pod that ran before is not counted when it becomes ready again', async () => {
+  test('a pod that ran before is not measured when it becomes ready again', async () => {
     pod('Running', 'n1', 'False');
     await world.synced();
     pod('Running', 'n1', 'True');
@@ -64,7 +64,7 @@ describe('how long things take (metrics/durations)', () => {
     expect(seen).toEqual([]);
   });
 
-  test('a condition that changes tells how long it was what it was; an unchanged one tells nothing', async () => {
+  test('a changed condition measures how long the old status lasted; an unchanged one nothing', async () => {
     const claim = (status: 'Unknown' | 'True', at: string): void =>
       void world.kube.put(
         'NodeClaim',

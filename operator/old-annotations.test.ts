@@ -4,7 +4,7 @@ import type { EventToPublish } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { watchOldAnnotations } from './old-annotations.js';
 
-test('pods and nodes with old annotations are told what to write, pods of one owner once', () => {
+test('pods and nodes with old annotations get an event with the new one, pods of one owner once', () => {
   const object = (kind: string, name: string, annotation: Record<string, string>, owner?: string): KubernetesObject =>
     ({
       apiVersion: 'v1',

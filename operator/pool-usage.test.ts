@@ -34,7 +34,7 @@ function clusterOf(
 const lookedUp = ({ cache }: Pick<OperatorContext, 'cache'>): number =>
   (cache as unknown as { lookedUp: number }).lookedUp;
 
-test('each NodePool has what its own NodeClaims hold, and none that are being deleted', () => {
+test("a NodePool's status.resources counts its NodeClaims, except those being deleted", () => {
   const deps = clusterOf([
     claim('a', 'one', '2'),
     claim('b', 'one', '4'),
@@ -46,7 +46,7 @@ test('each NodePool has what its own NodeClaims hold, and none that are being de
   expect(usage(deps, 'constructor')).toMatchObject({ nodes: 0, resources: { cpu: '0', nodes: '0' } });
 });
 
-test('all NodePools are counted at once, and again when a NodeClaim or a Node changes', () => {
+test('all NodePools are counted at the start, and again when a NodeClaim or Node changes', () => {
   const claims = [claim('a', 'one', '2'), claim('b', 'two', '4')];
   const deps = clusterOf(claims);
   for (const pool of ['one', 'two', 'one', 'three']) usage(deps, pool);

@@ -7,7 +7,7 @@ import { watchNodePools } from './node-pools.js';
 import { watchPendingPods } from './pending-pods.js';
 import type { Starter } from './starter.js';
 
-describe('a cluster in which nothing happens', () => {
+describe('the operator in a cluster in which nothing happens', () => {
   let world: ActivityWorld;
   let signals: boolean[];
   let stop: () => void;
@@ -49,7 +49,7 @@ describe('a cluster in which nothing happens', () => {
   };
 
   // Rule `provisioning/signalled-again`.
-  test('is not looked through for pods that pend; while one does, provision is told later each time', async () => {
+  test('does not poll for pending pods; while one pends it signals provision at growing intervals', async () => {
     const timers = vi.getTimerCount();
     stop = watchPendingPods(context());
     await world.synced();
@@ -75,7 +75,7 @@ describe('a cluster in which nothing happens', () => {
   });
 
   // Rule `node-pools/status`.
-  test('has its NodePools looked at once a minute, and within five seconds of a change of its nodes', async () => {
+  test('reconciles NodePools once a minute, and within five seconds of a change of their nodes', async () => {
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
     world.kube.put('NodePool', nodePool('default'));

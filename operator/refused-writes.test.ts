@@ -13,7 +13,7 @@ import { tellingRefusals } from './refused-writes.js';
 import type { Starter } from './starter.js';
 
 // Rule `events/write-refused`.
-describe('writes of the operator that the API server refuses', () => {
+describe('operator writes that the API server refuses', () => {
   let world: ActivityWorld;
   const stops: (() => void)[] = [];
   const denied = new DomainError('Denied', 'policy says no', { status: 403 });
@@ -51,7 +51,7 @@ describe('writes of the operator that the API server refuses', () => {
         event.message.includes('policy says no'),
     );
 
-  test('a NodePool whose annotations are refused is Ready all the same, and says so', async () => {
+  test('a NodePool whose annotations are refused is Ready, and says so', async () => {
     world.kube.put('EC2NodeClass', { ...nodeClass('default'), status: ready });
     world.kube.put('NodePool', nodePool('default'));
     await world.synced();
@@ -62,7 +62,7 @@ describe('writes of the operator that the API server refuses', () => {
     await expect.poll(() => toldOf('NodePool', 'default')).toBe(true);
   });
 
-  test('a node class whose annotations are refused has its status all the same', async () => {
+  test('a node class whose annotations are refused gets its status', async () => {
     world.kube.put('EC2NodeClass', nodeClass('default'));
     await world.synced();
     const resolution = { status: ready, annotations: { 'karpenter.k8s.aws/ec2nodeclass-hash': '1' } };
@@ -79,14 +79,14 @@ describe('writes of the operator that the API server refuses', () => {
     await expect.poll(() => toldOf('EC2NodeClass', 'default')).toBe(true);
   });
 
-  test('what the cloud denies is no refused write', async () => {
+  test('a call denied by the cloud is not reported as a refused write', async () => {
     const ofCloud = new DomainError('Denied', 'ec2:DescribeInstances: UnauthorizedOperation', { code: 'x' });
     const work = tellingRefusals(world.deps, 'NodeClaim', () => Promise.reject(ofCloud));
     await expect(work('c')).rejects.toThrow('UnauthorizedOperation');
     expect(world.events).toEqual([]);
   });
 
-  test('a NodeOverlay whose status is refused keeps no other from its own', async () => {
+  test('a NodeOverlay whose status is refused does not stop the status of others', async () => {
     const overlay = (name: string) => ({ metadata: { name, generation: 1 }, spec: { requirements: [], price: '1' } });
     for (const name of ['a', 'b']) world.kube.put('NodeOverlay', overlay(name));
     await world.synced();

@@ -40,7 +40,7 @@ const context = (capacityType: string): Omit<OperatorContext, 'window' | 'workfl
 const labelsOf = async (kind: 'NodeClaim' | 'Node', name: string) =>
   (await world.kube.get(kind, { name }))?.metadata.labels;
 
-test('a reserved instance that runs on demand now is labelled so, claim and node (reserved-capacity/turned-on-demand)', async () => {
+test('a reserved instance that became on-demand gets that label on claim and node (reserved-capacity/turned-on-demand)', async () => {
   await followReservation(context('reserved'), 'a');
   expect(await labelsOf('NodeClaim', 'a')).toMatchObject(reserved);
   await followReservation(context('on-demand'), 'a');
@@ -61,7 +61,7 @@ test('a node in a capacity block that is about to end is terminated (reserved-ca
   expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);
 });
 
-test('a node that kept the labels of its reservation when its claim lost them is followed on', async () => {
+test("a node that still has its reservation's labels after its claim lost them is updated too", async () => {
   const claim = nodeClaim('a', { status: { providerID: 'fake:///a/i-a' } });
   world.kube.put('NodeClaim', claim);
   await world.synced();
@@ -75,7 +75,7 @@ test('a node that kept the labels of its reservation when its claim lost them is
   });
 });
 
-test('the cloud is asked of a reservation that no node class selects any more', async () => {
+test('a reservation that no node class selects any more is read from the cloud', async () => {
   const asked: string[] = [];
   const { cloud, ...rest } = context('reserved');
   const isReservationEnding = (id: string): Promise<boolean> => Promise.resolve(asked.push(id) > 0);

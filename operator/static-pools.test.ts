@@ -7,7 +7,7 @@ import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import type { Starter } from './starter.js';
 import { watchStaticPools } from './static-pools.js';
 
-describe('operator, static pools', () => {
+describe('the operator and static NodePools', () => {
   let world: ActivityWorld;
   let woken: string[];
   let stop: () => void;
@@ -49,7 +49,7 @@ describe('operator, static pools', () => {
     return { ...base, metadata: { ...base.metadata, labels: { [labels.nodePool]: pool } } };
   };
 
-  test('a static pool wakes its workflow at the start, when it changes, and when a claim of it comes or goes', async () => {
+  test('keepReplicas is signalled at the start, when the NodePool changes, and when one of its claims appears or goes', async () => {
     world.kube.put('NodePool', ready(nodePool('static', { replicas: 2 })));
     world.kube.put('NodePool', ready(nodePool('dynamic')));
     await world.synced();

@@ -12,7 +12,7 @@ import { watchUndrainable } from './undrainable.js';
 const initialized = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
 const minute = 60_000;
 
-describe('what the operator says and starts for nodes that cannot go, or should', () => {
+describe('nodes that cannot be drained or are unhealthy', () => {
   let world: ActivityWorld;
   let stops: (() => void)[];
   let calls: string[];
@@ -54,7 +54,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
   };
   const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(20_000));
 
-  test('a pod that can never be evicted is told on claim and node before anything is disrupted, and untold', async () => {
+  test('a pod that can never be evicted is an event on claim and node before any disruption, and withdrawn later', async () => {
     world.kube.put('PodDisruptionBudget', {
       metadata: { name: 'web', namespace: 'shop', generation: 1 },
       spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } },
@@ -83,7 +83,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     await until(() => blocked() === undefined);
   });
 
-  test('behind its gate the repair of a node is started once for each change of its health', async () => {
+  test("with its gate repairNode is started once for each change of the node's health", async () => {
     stops.push(watchHealth(context({ gates: { ...world.deps.gates, NodeRepair: true } })));
     node('False');
     await world.synced();
@@ -98,7 +98,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     expect(calls).toEqual(['repair c1', 'recovered uid-c1']);
   });
 
-  test('a repair that was declined is started once that is taken back (repair/declined)', async () => {
+  test('a declined repair is started once when the rejection is removed (repair/declined)', async () => {
     const decline = async (why: string | null): Promise<void> => {
       const patch = { metadata: { annotations: { [annotations.repairDeclined]: why } } };
       await world.kube.patch('NodeClaim', { name: 'c1' }, patch);
@@ -116,7 +116,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     expect(calls).toEqual(['repair c1']);
   });
 
-  test('without its gate nothing is repaired', async () => {
+  test('without its gate no node is repaired', async () => {
     stops.push(watchHealth(context()));
     node('False');
     await world.synced();

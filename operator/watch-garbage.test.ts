@@ -34,7 +34,7 @@ async function deleted(name: string, metadata: object = {}): Promise<void> {
 const nodes = (): unknown[] => world.kube.objects('Node').map(({ metadata }) => metadata.name);
 
 // Rule `garbage-collection/nodes-without-claim`.
-test('a Node without a claim is looked at at once, and let go at a second look half a minute later', async () => {
+test('a Node without a claim is checked at once, and released at a second check half a minute later', async () => {
   await deleted('n1');
   await vi.waitFor(() => expect(looks()).toBe(1));
   world.clock.now += 29_000;
@@ -48,7 +48,7 @@ test('a Node without a claim is looked at at once, and let go at a second look h
   await vi.waitFor(() => expect(nodes()).toEqual(['n2', 'n3']));
 });
 
-test('a Node with a claim is no garbage until the claim is gone', async () => {
+test('a Node with a claim is not collected until the claim is gone', async () => {
   world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID } }));
   await world.synced();
   await deleted('n1');
@@ -60,7 +60,7 @@ test('a Node with a claim is no garbage until the claim is gone', async () => {
   await vi.waitFor(() => expect(looks()).toBe(1));
 });
 
-test('a Node of no NodePool, or that others hold, is no garbage', async () => {
+test('a Node without a NodePool, or that only other finalizers keep, is not collected', async () => {
   await deleted('n1', { labels: {} });
   await deleted('n2', { finalizers: ['example.com/held'] });
   expect(looks()).toBe(0);

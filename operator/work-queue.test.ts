@@ -6,8 +6,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('WorkQueue', () => {
-  test('a key asked for again and again waits for no longer than it was first asked to', async () => {
+describe('WorkQueue of keys', () => {
+  test('a key added again and again is handled at its first time', async () => {
     vi.useFakeTimers();
     const started = Date.now();
     const ranAt: number[] = [];
@@ -29,7 +29,7 @@ describe('WorkQueue', () => {
     expect(ranAt.slice(0, 3)).toEqual([100, 220, 340]);
   });
 
-  test('a key that is added with a shorter delay is handled sooner', () => {
+  test('a key added with a shorter delay is handled sooner', () => {
     vi.useFakeTimers();
     const ran: string[] = [];
     const queue = new WorkQueue('test', (key) => Promise.resolve(void ran.push(key)), silentLog);
@@ -41,7 +41,7 @@ describe('WorkQueue', () => {
     expect(ran).toEqual(['a']);
   });
 
-  test('one at a time for a key; what comes meanwhile is done once more, not twice', async () => {
+  test('a key is handled one at a time; additions meanwhile are handled once more', async () => {
     const gates: (() => void)[] = [];
     let runs = 0;
     let most = 0;
@@ -79,7 +79,7 @@ describe('WorkQueue', () => {
     queue.stop();
   });
 
-  test('tries again after a failure, and says so once', async () => {
+  test('a failed key is tried again, and the failure is logged once', async () => {
     const said: string[] = [];
     let runs = 0;
     const queue = new WorkQueue(

@@ -57,8 +57,8 @@ class FakeEngine implements WorkflowEngine {
 
 const refusal = (id: string): Promise<never> => Promise.reject(new Error(`${id}: RESOURCE_EXHAUSTED`));
 
-describe('which workflows have to run', () => {
-  test('the entities, whatever else there is', () => {
+describe('workflows that should run', () => {
+  test('are the entity workflows in any cluster', () => {
     const { starts } = desiredWorkflows(cluster());
 
     expect(starts).toEqual([
@@ -76,12 +76,12 @@ describe('which workflows have to run', () => {
     ['declined', []],
     ['deleted', ['test/terminate/uid-c']],
     ['released', []],
-  ])('for a claim that is %s', (stage, expected) => {
+  ])('are, for a claim that is %s', (stage, expected) => {
     expect(typesFor([claimAt(stage, 'c')])).toEqual(expected);
   });
 
   // Rule `interruption/restarted`.
-  test('an interruption whose workflow was lost is started again from the notice on its claim, and from nothing that its node says', () => {
+  test('include a lost interruption from the notice on its claim, and from no label or taint of its node', () => {
     const claim = claimAt('never expires', 'c');
     const status = { ...claim.status, providerID: 'aws:///us-west-2a/i-1' };
     const noted = (
@@ -106,7 +106,7 @@ describe('which workflows have to run', () => {
     expect(noted(spot, going)).toEqual([expect.stringMatching('^test/terminate/uid-c ')]);
   });
 
-  test('a broken node is repaired, and its timer runs on', () => {
+  test('include a repair for an unhealthy node, with its timer', () => {
     const claim = nodeClaim('c', {
       spec: { expireAfter: '720h' },
       status: { conditions: ['Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const })) },
@@ -132,7 +132,7 @@ describe('which workflows have to run', () => {
     expect(without.slice(2).map(({ workflowId }) => workflowId)).toEqual(['test/expire/uid-c']);
   });
 
-  test('each situation asks for the workflows of its own', () => {
+  test('are those of each situation', () => {
     const kindsOf = (situation: Situation): string[] =>
       desiredWorkflows(clusterOf([situation]))
         .starts.slice(2)
@@ -145,7 +145,7 @@ describe('which workflows have to run', () => {
     });
   });
 
-  test('a static pool is kept, where its gate is on', () => {
+  test('include keepReplicas of a static NodePool, where its gate is on', () => {
     const pool = nodePool('static', { replicas: 2 });
 
     expect(typesFor([], [pool])).toEqual([`test/replicas/${pool.metadata.uid ?? ''}`]);
@@ -153,7 +153,7 @@ describe('which workflows have to run', () => {
     expect(desiredWorkflows(off).starts).toHaveLength(2);
   });
 
-  test('a claim that does not parse is named, and holds up no other', () => {
+  test('name an unparsable claim, and include the others', () => {
     const broken = claimAt('initialized', 'broken');
     const claims = [{ ...broken, spec: { ...broken.spec, expireAfter: 'soon' } }, claimAt('launching', 'c')];
 
@@ -164,11 +164,11 @@ describe('which workflows have to run', () => {
   });
 });
 
-describe('reconciler', () => {
+describe('the workflow reconciler', () => {
   const reconcilerOf = (engine: WorkflowEngine, observe: () => ObservedCluster): WorkflowReconciler =>
     new WorkflowReconciler(engine, observe, silentLog, silentMetrics);
 
-  test('whatever is removed from Temporal comes back, and nothing is started twice', async () => {
+  test('starts again whatever is removed from Temporal, and starts nothing twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...situations), { maxLength: 12 }),
@@ -201,7 +201,7 @@ describe('reconciler', () => {
     );
   });
 
-  test('lists that lag, calls that fail and runs that complete: it all comes to what has to run, and nothing runs twice', async () => {
+  test('converges with late lists, failing calls and completing runs, and nothing runs twice', async () => {
     type Step = {
       readonly removed: readonly number[];
       readonly completed: readonly number[];
@@ -247,7 +247,7 @@ describe('reconciler', () => {
     );
   });
 
-  test('what fails keeps nothing else from being done, and is reported at the end', async () => {
+  test('goes on after a failure, and reports it at the end', async () => {
     const engine = new FakeEngine();
     const tainted = claimAt('initialized', 'tainted');
     const metadata = { ...tainted.metadata, annotations: { [annotations.disruptionOwner]: 'test/consolidate/closed' } };
@@ -271,7 +271,7 @@ describe('reconciler', () => {
     expect(engine.disruptTold).toBe(1);
   });
 
-  test('one that cannot be started holds up no other, and is tried again', async () => {
+  test('starts the others where one cannot be started, and tries that again', async () => {
     const claims = ['a', 'b', 'c'].map((name) => claimAt('launching', name));
     const engine = new FakeEngine();
     const reconciler = reconcilerOf(engine, () => cluster({ claims }));
@@ -285,7 +285,7 @@ describe('reconciler', () => {
     expect(engine.open.has('test/launch/uid-b')).toBe(true);
   });
 
-  test('a claim that changes is looked at by itself; a fresh one is left to whoever created it, for a moment', async () => {
+  test('looks at a changed claim by itself, and leaves a new one to its creator for a moment', async () => {
     const engine = new FakeEngine();
     const fresh = claimAt('new', 'c');
     const reconciler = reconcilerOf(engine, () => cluster({ claims: [fresh] }));
@@ -297,7 +297,7 @@ describe('reconciler', () => {
     expect(engine.starts).toEqual(['test/launch/uid-c']);
   });
 
-  test('disrupt is told of nodes that a closed workflow left tainted', async () => {
+  test('signals to disrupt the nodes that a closed workflow left tainted', async () => {
     const engine = new FakeEngine();
     const claim = claimAt('initialized', 'c');
     const owned = { ...claim.metadata, annotations: { [annotations.disruptionOwner]: 'test/consolidate/x' } };
@@ -311,7 +311,7 @@ describe('reconciler', () => {
     expect(engine.disruptTold).toBe(1);
   });
 
-  test('a workflow whose claim is gone is woken once the cache has missed it twice', async () => {
+  test('signals a workflow whose claim is gone once the cache lacks it twice', async () => {
     const engine = new FakeEngine();
     let claims = [claimAt('launching', 'c')];
     const reconciler = reconcilerOf(engine, () => cluster({ claims }));

@@ -126,21 +126,21 @@ describe('with CLUSTER_ENDPOINT and without CLUSTER_CA_BUNDLE', () => {
     ['Bottlerocket', 'cluster-certificate = "S1VCRQ=="'],
     ['AL2', "--b64-cluster-ca 'S1VCRQ=='"],
     ['Windows2022', "-Base64ClusterCA 'S1VCRQ=='"],
-  ])('%s nodes are told the certificates of the kubeconfig', async (family, words) => {
+  ])('%s nodes get the certificates of the kubeconfig', async (family, words) => {
     await expect(told(family)).resolves.toContain(words);
     expect(asked.filter((each) => each.includes('clusters'))).toEqual([]);
   });
 
-  test('CLUSTER_CA_BUNDLE wins over what EKS says', async () => {
+  test('CLUSTER_CA_BUNDLE comes before the certificates of EKS', async () => {
     await expect(told('AL2023', { CLUSTER_CA_BUNDLE: 'U0VU' })).resolves.toContain('certificateAuthority: U0VU');
   });
 });
 
-test.each(['AL2', 'Bottlerocket', 'Windows2022'])('%s nodes are told the address of kube-dns', async (family) => {
+test.each(['AL2', 'Bottlerocket', 'Windows2022'])('%s nodes get the address of kube-dns', async (family) => {
   await expect(told(family)).resolves.toContain('172.20.0.10');
 });
 
-describe('the way to AWS', () => {
+describe('connections to AWS', () => {
   /** Hosts that a proxy was asked for a tunnel to. */
   async function tunnels(settings: Readonly<Record<string, string>>): Promise<string[]> {
     const hosts: string[] = [];
@@ -153,7 +153,7 @@ describe('the way to AWS', () => {
     return hosts;
   }
 
-  test('calls to AWS use HTTPS_PROXY or https_proxy, except to hosts of NO_PROXY', async () => {
+  test('use HTTPS_PROXY or https_proxy, except to hosts of NO_PROXY', async () => {
     const local = { AWS_ENDPOINT_URL: 'https://127.0.0.1:1' };
     const [aws, own, direct] = await Promise.all([{}, local, { ...local, NO_PROXY: '127.0.0.1' }].map(tunnels));
     expect(aws).toContain('ec2.eu-central-1.amazonaws.com:443');
@@ -161,7 +161,7 @@ describe('the way to AWS', () => {
     expect(direct).toEqual([]);
   });
 
-  test('a missing file of AWS_CA_BUNDLE is an error', () => {
+  test('fail for a missing file of AWS_CA_BUNDLE', () => {
     const path = join(folder, 'ca.crt');
     expect(() => cloudOf({ AWS_CA_BUNDLE: path })).toThrow(`AWS_CA_BUNDLE (--aws-ca-bundle) "${path}"`);
     writeFileSync(path, 'PEM');
@@ -173,7 +173,7 @@ describe('the way to AWS', () => {
 test.each([
   ['true', true],
   ['false', false],
-])('with FEATURE_GATES=ReservedCapacity=%s a launch knows of reservations: %s', async (gate, knows) => {
+])('with FEATURE_GATES=ReservedCapacity=%s a launch uses reservations: %s', async (gate, knows) => {
   const cloud = cloudOf({ AWS_ENDPOINT_URL: endpoint, FEATURE_GATES: `ReservedCapacity=${gate}` });
   const [type] = await cloud.instanceTypes(nodePool('default'), resolved('AL2023'));
   const capacityTypes = type?.offerings.flatMap(

@@ -19,7 +19,7 @@ function serverWith(workflowService: object): Server {
   return { connection, workflowService } as unknown as Server;
 }
 
-describe('the version of Temporal', () => {
+describe('the required version of Temporal', () => {
   test.each([
     ['1.24.2', 'Temporal is version 1.24.2: 1.25.0 or newer is needed'],
     ['1.9.0', 'Temporal is version 1.9.0: 1.25.0 or newer is needed'],
@@ -31,7 +31,7 @@ describe('the version of Temporal', () => {
     expect(tooOld(version)).toBe(problem);
   });
 
-  test('too old a server is told once and waited for until it is upgraded, also while it does not answer', async () => {
+  test('an old server is logged once and waited for until it is upgraded, also while it does not answer', async () => {
     const problems: (string | undefined)[] = [];
     const said: unknown[] = [];
     const log = { error: (facts: object) => void said.push(facts), info: () => undefined };
@@ -49,7 +49,7 @@ describe('the version of Temporal', () => {
     expect(said).toEqual([{ problem: old }, { problem: away }]);
   });
 
-  test('a namespace that is not there is named and waited for; an account that may not ask goes on', async () => {
+  test('an unknown namespace is named and waited for; an account without the right to ask goes on', async () => {
     const grpc = (code: number, details: string): Error =>
       Object.assign(new Error(details), { code, details, metadata: {} });
     const answers = [grpc(5, 'Namespace prod is not found.'), grpc(7, 'Request unauthorized.')];
@@ -71,7 +71,7 @@ describe('the version of Temporal', () => {
     expect(problems).toEqual([missing, undefined]);
   });
 
-  test('a process that ends stops waiting for the version of Temporal', async () => {
+  test('a process that ends stops waiting for the version', async () => {
     const ending = new AbortController();
     const log = { error: () => ending.abort(), info: () => undefined };
     const wait = { namespace: 'prod', log, onProblem: () => undefined };

@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { faultReporter } from './faults.js';
 
-test('a fault is said once for each message, and counted each time', () => {
+test('an error of the process is logged once for each message, and counted each time', () => {
   const said: object[] = [];
   const counted: object[] = [];
   const log = { error: (facts: object) => said.push(facts) };
@@ -20,7 +20,7 @@ test('a fault is said once for each message, and counted each time', () => {
   expect(counted).toEqual(Array(3).fill({ source: 'change' }));
 });
 
-test('a process outlives what its timers, listeners and forgotten promises throw, and says each', async () => {
+test('a process survives errors of timers, listeners and unhandled rejections, and logs each', async () => {
   const program = `
     import { EventEmitter } from 'node:events';
     import { containFaults } from './process/faults.js';

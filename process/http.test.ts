@@ -54,7 +54,7 @@ afterEach(async () => {
 });
 
 test.each(['METRICS_PORT', 'HEALTH_PROBE_PORT'] as const)(
-  'a port that is taken is named by its setting: %s',
+  'a taken port is named by its setting: %s',
   async (setting) => {
     const ports = { metricsPort: 0, healthPort: 0, [setting === 'METRICS_PORT' ? 'metricsPort' : 'healthPort']: taken };
     const serving = serveHttp({ ...ports, address, registry: new Registry(), ...unheard });
@@ -101,7 +101,7 @@ const broken = [
   'A'.repeat(100_000),
 ];
 
-test('whatever a request line asks for is answered with 4xx, and the next one is answered as ever', async () => {
+test('any invalid request line is answered with 4xx, and the next request as usual', async () => {
   const faults: unknown[] = [];
   const { health, metrics } = await serve({ onFault: (_source, error) => faults.push(error) });
 
@@ -113,7 +113,7 @@ test('whatever a request line asks for is answered with 4xx, and the next one is
   expect(await asked(health, request('/healthz?verbose=%'))).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('what throws while it answers fails its request alone, and is told', async () => {
+test('an error in a handler fails its request alone, and is logged', async () => {
   const faults: unknown[] = [];
   const { health } = await serve({
     onFault: (source, error) => faults.push([source, error]),
@@ -127,7 +127,7 @@ test('what throws while it answers fails its request alone, and is told', async 
   expect(faults).toEqual([['request', new Error('no')]]);
 });
 
-test('metrics are rendered once for all who ask meanwhile, and anew for who asks later', async () => {
+test('metrics are rendered once for parallel requests, and again for later ones', async () => {
   const begun = new EventEmitter();
   let rendered = 0;
   const registry = new Registry();

@@ -60,7 +60,7 @@ const work = async (own: AbortSignal): Promise<void> => {
   done.push('ends');
 };
 
-describe('the name of a cluster', () => {
+describe("the gate of the cluster's name", () => {
   test('the first cluster of a name gets it, and acts', async () => {
     const uid = await ownUid();
     const [gate, register] = [gateOf(), new Register()];

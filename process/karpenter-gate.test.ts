@@ -54,7 +54,7 @@ const renewFor = async (looks: number): Promise<void> => {
   }
 };
 
-describe('what acts', () => {
+describe("the gate of Karpenter's lease", () => {
   test('the gate is open while nobody holds the lease of Karpenter, until the process ends', async () => {
     const { watching, region } = watch();
     await clock.settle();
@@ -105,7 +105,7 @@ describe('what acts', () => {
     expect(measured).toEqual([1, 0, 1, 0]);
   });
 
-  test('a lease in another namespace, or one of the year 2099, does not close the gate', async () => {
+  test('a lease in another namespace, or with a time in 2099, does not close the gate', async () => {
     put(clock.now(), { namespace: 'team-a' });
     watch();
     await clock.settle();
@@ -128,7 +128,7 @@ describe('what acts', () => {
     ]);
   });
 
-  test('that fails because it was told to stop has stopped; any other failure is handed on', async () => {
+  test('work that fails after it was told to stop counts as stopped; other failures are passed on', async () => {
     void gate.watch(stop.signal);
     const region = gate.whileFree(stop.signal, async (free) => {
       done.push('begins');

@@ -5,7 +5,7 @@ import { DomainError } from '../core/failures.js';
 import { catalogue } from '../test/builders/activity-world.js';
 import { measuredCloud } from './measured-cloud.js';
 
-describe('a measured cloud', () => {
+describe('metrics of cloud calls', () => {
   let counted: [string, object, number?][];
   let observed: [string, object, number][];
   let now: number;
@@ -25,7 +25,7 @@ describe('a measured cloud', () => {
   });
 
   // Rule `metrics/cloud-calls`.
-  test('tells how long a call took under Karpenter’s names; the rest is passed through', async () => {
+  test("measure each call under Karpenter's names, and pass everything else through", async () => {
     const cloud = measure({
       list: () => {
         now += 1500;
@@ -42,7 +42,7 @@ describe('a measured cloud', () => {
     expect(observed).toHaveLength(1);
   });
 
-  test('counts the offerings that refused a launch, whether or not another took it', async () => {
+  test('count offerings that refused a launch, whether or not another took it', async () => {
     const refusing = {
       zone: 'a',
       capacityType: 'spot',
@@ -67,7 +67,7 @@ describe('a measured cloud', () => {
     ]);
   });
 
-  test('counts what a launch failed for beside capacity', async () => {
+  test('count launch failures other than capacity', async () => {
     const failures = [{ zone: 'a', capacityType: 'on-demand', reason: 'RequestLimitExceeded', count: 2 }];
     const cloud = measure({ launch: () => Promise.reject(new DomainError('Throttled', 'later', { failures })) });
 
@@ -80,7 +80,7 @@ describe('a measured cloud', () => {
     ]);
   });
 
-  test('counts an end that failed, in the instance’s zone, and passes the failure on', async () => {
+  test('count failed terminations by zone, and pass the failure on', async () => {
     const cloud = measure({ terminate: () => Promise.reject(new DomainError('Throttled', 'later')) });
 
     await expect(cloud.terminate('aws:///us-west-2a/i-1')).rejects.toThrow('later');

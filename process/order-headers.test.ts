@@ -23,7 +23,7 @@ async function headerOf(
 }
 
 describe('headers of orders (authorization/policy)', () => {
-  test('every signal of the operator says the policy', async () => {
+  test('of every signal of the operator have the policy', async () => {
     expect(await headerOf(sendOrderPolicy('Authorised'), orderHeaders.policy, 'clusterChanged')).toBe('Authorised');
   });
 
@@ -31,7 +31,7 @@ describe('headers of orders (authorization/policy)', () => {
     ['an order of whom Kubernetes authenticated', 'approve', { actor: 'ann' }, 'kubernetes'],
     ['one that went on without Kubernetes', 'approve', { actor: 'ann@laptop (not authenticated)' }, undefined],
     ['what is no order', 'pausesChanged', undefined, undefined],
-  ])('the command vouches for %s: %s %j', async (_, name, order, header) => {
+  ])('of the command authenticate %s: %s %j', async (_, name, order, header) => {
     expect(await headerOf(vouchForOrders, orderHeaders.vouched, name, order)).toBe(header);
   });
 });

@@ -20,16 +20,16 @@ function fileWith(text: string): string {
 }
 
 // Rule `provisioning/default-spread`.
-describe('the spread of pods that ask for none', () => {
+describe("default spread constraints from kube-scheduler's configuration", () => {
   test.each([
     ['Karpenter takes', JSON.stringify({ podTopologySpread: { defaultConstraints: [zonal] } })],
     ['kube-scheduler takes', scheduler({ defaultConstraints: [zonal], defaultingType: 'List' })],
-  ])('is read in the form that %s, from text and from a file', (_, text) => {
+  ])('are read in the form that %s, from text and from a file', (_, text) => {
     expect(defaultSpreadOf(text)).toEqual([zonal]);
     expect(defaultSpreadOf(fileWith(text))).toEqual([zonal]);
   });
 
-  test('is none where kube-scheduler keeps its own default, which only prefers, or has another profile', () => {
+  test('are none where kube-scheduler keeps its own default, which is only preferred, or has another profile', () => {
     expect(defaultSpreadOf('')).toEqual([]);
     expect(defaultSpreadOf(scheduler({ defaultingType: 'System' }))).toEqual([]);
     expect(defaultSpreadOf(scheduler(undefined))).toEqual([]);
@@ -46,23 +46,23 @@ describe('the spread of pods that ask for none', () => {
       { ...zonal, labelSelector: {} },
       'podTopologySpread.defaultConstraints[0]: found labelSelector, allowed are maxSkew, topologyKey and whenUnsatisfiable',
     ],
-  ])('what is wrong is said by field, what was found and what is allowed: %#', (constraint, problem) => {
+  ])('are refused when invalid, by field, with what was found and what is allowed: %#', (constraint, problem) => {
     const text = JSON.stringify({ podTopologySpread: { defaultConstraints: [constraint] } });
     expect(() => defaultSpreadOf(text)).toThrow(SettingsError);
     expect(() => defaultSpreadOf(text)).toThrow(`SCHEDULER_CONFIG: ${problem}`);
   });
 
-  test('allows each pair of key and action once', () => {
+  test('allow each pair of key and action once', () => {
     const text = JSON.stringify({ podTopologySpread: { defaultConstraints: [zonal, zonal] } });
     expect(() => defaultSpreadOf(text)).toThrow(/defaultConstraints\[1\]: found .* a second time/);
   });
 });
 
-describe('what a process packs with', () => {
+describe('packing settings of a process', () => {
   const settings = (more: Record<string, string>) => readSettings({ CLUSTER_NAME: 'c', ...more });
 
   // Rules `provisioning/default-spread`, `instance-types/commitments`.
-  test('has the spread and the commitments of its files', () => {
+  test('have the default spread and the commitments of their files', () => {
     const file = fileWith(
       'commitments:\n  - { name: ri, kind: ReservedInstances, instanceType: m5.large, count: 2 }\n',
     );
@@ -76,7 +76,7 @@ describe('what a process packs with', () => {
     });
   });
 
-  test('says which file does not work', () => {
+  test('name a file that cannot be used', () => {
     const packing = (file: string) => () =>
       packingSettings(settings({ COMMITMENTS_FILE: file }), { wellKnownLabels: [] });
     expect(packing('/nowhere')).toThrow(/COMMITMENTS_FILE "\/nowhere": cannot be read: .*ENOENT/);

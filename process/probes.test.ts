@@ -48,7 +48,7 @@ describe('readiness', () => {
     expect(problem({}, progress)).toBe('Temporal is not connected');
   });
 
-  test('says that Temporal is too old, which is not connected to be worked with', () => {
+  test('says that Temporal is too old, which does not count as connected', () => {
     const progress = running();
     progress.engineProblem = 'Temporal is version 1.24.2: 1.25.0 or newer is needed';
 

@@ -4,7 +4,7 @@ import { listenLocally } from '../test/builders/local-server.js';
 import { withRegion } from './region.js';
 import { readSettings } from './settings.js';
 
-describe('the region', () => {
+describe('the AWS region', () => {
   let server: http.Server;
   let endpoint: string;
   let asked: string[];
@@ -25,18 +25,18 @@ describe('the region', () => {
   const regionOf = async (settings: Record<string, string>, environment: Record<string, string> = {}) =>
     (await withRegion(readSettings({ CLUSTER_NAME: 'c', ...settings }), { endpoint, environment })).AWS_REGION;
 
-  test('the region is AWS_REGION if it is set', async () => {
+  test('is AWS_REGION if that is set', async () => {
     await expect(regionOf({ AWS_REGION: 'us-west-2' })).resolves.toBe('us-west-2');
     await expect(regionOf({}, { AWS_DEFAULT_REGION: 'us-east-2' })).resolves.toBe('us-east-2');
     expect(asked).toEqual([]);
   });
 
-  test('without AWS_REGION the region is that of the instance', async () => {
+  test('is that of the instance metadata without AWS_REGION', async () => {
     await expect(regionOf({})).resolves.toBe('eu-central-1');
     expect(asked).toEqual(['PUT /latest/api/token', 'GET /latest/meta-data/placement/region']);
   });
 
-  test('stays unset where the metadata is switched off or out of reach, and for another cloud', async () => {
+  test('stays unset where metadata is switched off or unreachable, and for another cloud', async () => {
     await expect(regionOf({}, { AWS_EC2_METADATA_DISABLED: 'true' })).resolves.toBeUndefined();
     await expect(regionOf({ CLOUD_PROVIDER: 'kwok' })).resolves.toBeUndefined();
     expect(asked).toEqual([]);

@@ -15,7 +15,7 @@ const exports = (address: string, status = 200): void => {
   exporter = createServer((_, response) => response.writeHead(status).end('temporal_x 1\n')).listen(Number(port), host);
 };
 
-test('metrics of the SDK are read on loopback alone', async () => {
+test('metrics of the SDK are served on loopback alone', async () => {
   const addresses: string[] = [];
   const read = await exportSdkMetrics((address) => {
     addresses.push(address);
@@ -39,7 +39,7 @@ test('metrics of the SDK move to another port if theirs is taken', async () => {
 test.each([
   ['Address already in use', 5],
   ['no such option', 1],
-])('gives up on "%s" after %d attempts', async (message, times) => {
+])('starting the SDK metrics fails for "%s" after %d attempts', async (message, times) => {
   let tried = 0;
   const given = exportSdkMetrics(() => {
     tried++;
@@ -54,7 +54,7 @@ test('an unreadable answer of the SDK metrics is an error', async () => {
   await expect(read()).rejects.toThrow('answered 500');
 });
 
-test('/metrics has those of the SDK besides, and its own where the SDK does not answer (metrics/sdk)', async () => {
+test("/metrics includes the SDK's metrics, and has its own where those do not answer (metrics/sdk)", async () => {
   const registry = new Registry();
   new Gauge({ name: 'own', help: 'x', registers: [registry] }).set(2);
   const own = '# HELP own x\n# TYPE own gauge\nown 2\n';

@@ -93,7 +93,7 @@ describe.each([7, 12])('where the operator API is refused (code %i), as by Tempo
     );
   });
 
-  test('where nobody says which there are, the start goes on and warns of those that are needed', async () => {
+  test('where attributes cannot be listed the start goes on with a warning that names the needed ones', async () => {
     const { connection, log, warned } = refusing(code, () => Promise.reject(grpcError(code)));
 
     await registerSearchAttributes(connection, 'n', log);
@@ -107,7 +107,7 @@ test('a frontend that does not answer is not a refusal of search attributes', as
   await expect(registerSearchAttributes(connection, 'n')).rejects.toThrow('code 14');
 });
 
-describe('a namespace that was made anew while the process runs', () => {
+describe('a namespace that was recreated while the process runs', () => {
   const lacking = grpcError(3, 'invalid query: column name StowageCluster is not a valid search attribute');
   /** Lists of workflows fail with `error` until search attributes are registered. */
   const engineOf = (error: Error) => {
@@ -126,7 +126,7 @@ describe('a namespace that was made anew while the process runs', () => {
   });
 
   test.each([grpcError(3, 'invalid page token'), grpcError(14, 'no search attribute')])(
-    'and is left alone by other failures (%s)',
+    'is left alone for other failures (%s)',
     async (error) => {
       await expect(engineOf(error).running()).rejects.toBe(error);
     },

@@ -4,7 +4,7 @@ import { describeSettings, readSettings, SettingsError } from './settings.js';
 
 describe('readSettings', () => {
   // Rule `settings/names`.
-  test('settings that are absent have the defaults of the reference', () => {
+  test('absent settings have the documented defaults', () => {
     const settings = readSettings({ CLUSTER_NAME: 'c' });
 
     expect(settings).toMatchObject({
@@ -20,7 +20,7 @@ describe('readSettings', () => {
     });
   });
 
-  test('flags win over the environment', () => {
+  test('flags come before the environment', () => {
     const settings = readSettings({ CLUSTER_NAME: 'c', BATCH_IDLE_DURATION: '5s' }, { 'batch-idle-duration': '2s' });
 
     expect(settings.BATCH_IDLE_DURATION).toBe(2000);
@@ -51,7 +51,7 @@ describe('readSettings', () => {
   });
 
   test.each(describeSettings().filter(({ name }) => /(URL|PROXY|ENDPOINT)$/.test(name) && name !== 'NO_PROXY'))(
-    'says of $name, which may hold a password, where it does not work but never what it is',
+    'reports an invalid $name, which may hold a password, without its value',
     ({ name }) => {
       const read = (): unknown => readSettings({ CLUSTER_NAME: 'c', [name]: 'http//user:hunter2@host' });
 
@@ -60,13 +60,16 @@ describe('readSettings', () => {
     },
   );
 
-  test.each(['prod', 'Prod-1_a', 'prod.k8s.example.com', '1', 'a'.repeat(100)])('takes a cluster named %s', (name) => {
-    expect(readSettings({ CLUSTER_NAME: name }).CLUSTER_NAME).toBe(name);
-  });
+  test.each(['prod', 'Prod-1_a', 'prod.k8s.example.com', '1', 'a'.repeat(100)])(
+    'accepts the cluster name %s',
+    (name) => {
+      expect(readSettings({ CLUSTER_NAME: name }).CLUSTER_NAME).toBe(name);
+    },
+  );
 
   // Workflow ids are read by their slashes, and queries of Temporal quote the name.
   test.each(['team/prod', 'arn:aws:eks:eu-west-1:1:cluster/prod', 'it"s', "it's", '-prod', 'a b', 'a'.repeat(101)])(
-    'takes no cluster named %s',
+    'refuses the cluster name %s',
     (name) => {
       expect(() => readSettings({ CLUSTER_NAME: name })).toThrow(
         /CLUSTER_NAME \(--cluster-name\) ".*": is not 1 to 100 letters, digits and \. _ -/,

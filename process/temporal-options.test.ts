@@ -79,7 +79,7 @@ describe('connectOptions', () => {
     },
   );
 
-  test('an API key that cannot be sent is refused without a word of it, and white space around it does not count', () => {
+  test('an API key that cannot be sent is refused without being shown, and surrounding white space is ignored', () => {
     expect(options({ TEMPORAL_API_KEY: ' secret\n' }).apiKey).toBe('secret');
     expect(() => options({ TEMPORAL_API_KEY: 'hunter2\nx' })).toThrow(/the API key .*character 8 of 9 cannot be sent/);
     expect(() => options({ TEMPORAL_API_KEY: 'hunter2\nx' })).not.toThrow(/hunter2/);
@@ -116,12 +116,12 @@ describe('connectOptions with a profile', () => {
     ['[profile.default]\napi_key = "hunter2"\n[profile', / at line 3, column \d+/],
     ['[profile.default]\napi_key = "hunter2"\napi_kex = "x"\n', /unrecognized in profile.default: api_kex/],
     ['[profile.default]\ngrpc_meta = { a = "hunter2\\u00e9" }\n', /^a for Temporal: character 8 of 8 cannot be sent/],
-  ])('a file that does not work is refused without a word of what it holds: %j', (text, message) => {
+  ])('an unusable file is refused without showing its content: %j', (text, message) => {
     expect(() => options(toml(text))).toThrow(message);
     expect(() => options(toml(text))).not.toThrow(/hunter2/);
   });
 
-  test('a setting wins over the profile, a certificate together with its key', () => {
+  test('a setting comes before the profile, a certificate together with its key', () => {
     const own = { TEMPORAL_TLS_CERT: path('cert'), TEMPORAL_TLS_KEY: path('key'), TEMPORAL_API_KEY: 'own' };
     const { tls, apiKey } = options({ ...toml(`[profile.default]\napi_key = "theirs"\n${mutual()}`), ...own });
 
@@ -131,7 +131,7 @@ describe('connectOptions with a profile', () => {
     expect(() => options(half)).toThrow(/TEMPORAL_TLS_KEY .* is missing/);
   });
 
-  test('variables of the SDKs win over the profile', () => {
+  test('environment variables of the SDKs come before the profile', () => {
     const given = { ...toml(mutual()), TEMPORAL_TLS_CLIENT_KEY_DATA: 'of the environment' };
 
     expect(options(given).tls?.clientCertPair?.key).toEqual(Buffer.from('of the environment'));
@@ -180,7 +180,7 @@ describe('connectOptions with a profile', () => {
     expect(read({ TEMPORAL_ADDRESS: 'e:2' }, { 'temporal-address': 'f:3', 'temporal-namespace': 'm' })).toBe('f:3 m');
   });
 
-  test('the file of the configuration of the user counts where none is named', () => {
+  test("the user's Temporal configuration file is used where none is named", () => {
     mkdirSync(join(folder, 'temporalio'));
     writeFileSync(join(folder, 'temporalio/temporal.toml'), '[profile.default]\napi_key = "k"\n');
 

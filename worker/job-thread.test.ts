@@ -72,8 +72,8 @@ function start(options: Partial<JobThreadOptions> = {}): {
   return { thread, workers, abandoned, sent };
 }
 
-describe('JobThread', () => {
-  test('one job at a time is with the thread; a decision that is looked at again goes before searches that wait', async () => {
+describe('JobThread, which runs packing jobs', () => {
+  test('runs one job at a time, and a decision that is validated before searches that wait', async () => {
     const { thread, sent } = start();
     const done: string[] = [];
     const note = (name: string) => (): void => void done.push(name);
@@ -93,7 +93,7 @@ describe('JobThread', () => {
     expect(thread.jobs).toEqual([]);
   });
 
-  test('what waits and is waited for no more is never begun, and holds nothing up', async () => {
+  test('never begins a waiting job that was cancelled', async () => {
     const { thread, sent, abandoned } = start();
     const first = thread.run('consolidate', input);
     const gone = new AbortController();
@@ -109,7 +109,7 @@ describe('JobThread', () => {
     expect(thread.load).toBe(0);
   });
 
-  test('a job that runs is told that it is over, and the next begins when it ends', async () => {
+  test('tells a running job that it is cancelled, and begins the next when it ends', async () => {
     const { thread, sent } = start();
     const gone = new AbortController();
     const ghost = thread.run('consolidate', input, { signal: gone.signal });
@@ -125,7 +125,7 @@ describe('JobThread', () => {
     await expect(next).resolves.toEqual({ commands: [] });
   });
 
-  test('one that does not end by itself costs the thread its life, and the next has a new one', async () => {
+  test('is replaced when a cancelled job does not end', async () => {
     const { thread, workers, sent } = start({ graceMs: 1 });
     const gone = new AbortController();
     const ghost = thread.run('reconsider', again, { signal: gone.signal });
@@ -139,7 +139,7 @@ describe('JobThread', () => {
     await expect(next).resolves.toEqual({ commands: [] });
   });
 
-  test('a later attempt of the same activity takes the place of the one before', async () => {
+  test('replaces a waiting job by a later attempt of the same activity', async () => {
     const { thread, sent } = start();
     const busy = thread.run('reconsider', again);
     const first = thread.run('consolidate', input, { key: 'disrupt findDisruptions 7' });
@@ -150,7 +150,7 @@ describe('JobThread', () => {
     await Promise.all([busy, other, second]);
   });
 
-  test('a thread that dies fails the job that it worked on, and those that wait go on', async () => {
+  test('fails the running job when the thread dies, and a new thread takes those that wait', async () => {
     const { thread, workers, sent } = start();
     const lost = thread.run('consolidate', input);
     const next = thread.run('consolidate', input);
@@ -165,7 +165,7 @@ describe('JobThread', () => {
     expect(thread.load).toBe(0);
   });
 
-  test('a search that takes too long ends with what it has, and that is taken', async () => {
+  test('ends a search that takes too long with its best result', async () => {
     const { thread, sent } = start({ searchMs: 1 });
     const found = thread.run('consolidate', input);
     const worker = await sent(1);
@@ -175,7 +175,7 @@ describe('JobThread', () => {
     await expect(found).resolves.toEqual(part);
   });
 
-  test('says what it waits for, and when it is taken up', async () => {
+  test('reports what a job waits for, and when it begins', async () => {
     const { thread, sent } = start();
     const notes: string[] = [];
     const first = thread.run('reconsider', again);
@@ -191,7 +191,7 @@ describe('JobThread', () => {
     expect(notes.slice(1)).toEqual(['consolidate on a packing thread', 'begun']);
   });
 
-  test('nothing is begun for an attempt that is over already, or after the end', async () => {
+  test('begins nothing for an attempt that is over, or after the end', async () => {
     const { thread, workers } = start();
     await expect(thread.run('plan', input, { signal: AbortSignal.abort(new Error('over')) })).rejects.toThrow('over');
     expect(workers).toEqual([]);
@@ -208,7 +208,7 @@ describe('JobThread', () => {
       undefined,
     ],
     ['its answer cannot be read', {}, null],
-  ])('a job fails and the next one runs where %s', async (_case, asking, part) => {
+  ])('fails a job and runs the next where %s', async (_case, asking, part) => {
     const { thread, sent } = start();
     const first = thread.run('plan', input, asking);
     first.catch(() => undefined);

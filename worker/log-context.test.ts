@@ -24,7 +24,7 @@ const lines = (): object[] =>
     return line;
   });
 
-test('every line of an activity names its workflow and the NodeClaim that it is about', async () => {
+test('every log line of an activity names its workflow and NodeClaim', async () => {
   await run(
     async ({ instanceId }: { claim: { name: string; uid: string }; instanceId: string }) => {
       await turn();
@@ -38,7 +38,7 @@ test('every line of an activity names its workflow and the NodeClaim that it is 
   ]);
 });
 
-test('activities that run side by side do not mix, and what a line says itself wins', async () => {
+test("log lines of parallel activities do not mix, and a line's own fields come first", async () => {
   const both = ['a', 'b'].map((name) =>
     run(
       async () => {
@@ -62,7 +62,7 @@ test('activities that run side by side do not mix, and what a line says itself w
   );
 });
 
-test('outside of activities lines are as they were', () => {
+test('log lines outside of activities are unchanged', () => {
   log.info({ a: 1 }, 'x');
   expect(lines()).toEqual([{ a: 1, msg: 'x' }]);
 });

@@ -40,13 +40,13 @@ function ledger(remembered: () => readonly RememberedRefusal[] | Error) {
   return { subject, sent, marked, queries: () => queries, pass: (ms: number) => (now += ms), now: () => now };
 }
 
-test('refusals go out in pieces that a signal can carry', async () => {
+test('unavailable offerings are sent in parts that a signal can carry', async () => {
   const { subject, sent } = ledger(() => []);
   await subject.refused(Array.from({ length: 450 }, (_, i) => ({ ...refusal, instanceType: `t${i}` })));
   expect(sent).toEqual([200, 200, 50].map((count) => ({ signal: 'offerings', count })));
 });
 
-test('what other workers found out reaches the provider; asked at most once in three seconds', async () => {
+test('unavailable offerings of other workers reach the provider, which asks at most once in three seconds', async () => {
   const known = { ...refusal, until: 1_060_000, forMs: 180_000 };
   const past = { ...refusal, zone: 'b', until: 1000, forMs: 180_000 };
   const { subject, marked, queries, pass } = ledger(() => [known, past]);
@@ -59,7 +59,7 @@ test('what other workers found out reaches the provider; asked at most once in t
   expect(queries()).toBe(2);
 });
 
-test('a success is told only of offerings that are remembered to have refused', async () => {
+test('a success is sent only for offerings that are unavailable', async () => {
   const { subject, sent } = ledger(() => [{ ...refusal, until: 1_060_000, forMs: 180_000 }]);
   await subject.succeeded(offering);
   expect(sent).toEqual([]);
@@ -69,7 +69,7 @@ test('a success is told only of offerings that are remembered to have refused', 
   expect(sent).toEqual([{ signal: 'offeringSucceeded', count: 1 }]);
 });
 
-test('no such workflow is no refusal, and a server that is away harms nothing', async () => {
+test('a missing offerings workflow means no unavailable offering, and an unreachable server changes nothing', async () => {
   let answer: Error = new WorkflowNotFoundError('none', 'test/offerings', undefined);
   const { subject, marked, pass } = ledger(() => answer);
   await subject.refresh();

@@ -31,13 +31,13 @@ function connect() {
   return { keeper, messages, send, objectsIn, turns: () => turns };
 }
 
-describe('snapshots', () => {
-  test('the thread gets what was sent', async () => {
+describe('snapshots sent to a packing thread', () => {
+  test('give it the cluster that was sent', async () => {
     const { send } = connect();
     expect(await send(input)).toEqual(input);
   });
 
-  test('what the thread has is not sent again, and stays the same object', async () => {
+  test('send nothing again that it has, as the same object', async () => {
     const { send, messages } = connect();
     const first = await send(input);
     const before = messages.length;
@@ -48,7 +48,7 @@ describe('snapshots', () => {
     expect([...second.catalogues.values()][0]).toBe([...first.catalogues.values()][0]);
   });
 
-  test('a changed pod is sent alone', async () => {
+  test('send only the changed pod', async () => {
     const { send, messages, objectsIn } = connect();
     await send(input);
     const before = messages.length;
@@ -57,7 +57,7 @@ describe('snapshots', () => {
     expect(objectsIn(messages.slice(before))).toBe(1);
   });
 
-  test('what is gone is dropped, catalogues too', async () => {
+  test('drop what is gone, catalogues too', async () => {
     const { send, keeper, messages } = connect();
     await send(input);
     const few = packingInput({ pods: pods.slice(0, 10) }, { types: types.slice(0, 1) });
@@ -67,7 +67,7 @@ describe('snapshots', () => {
     expect(await send(input)).toEqual(input);
   });
 
-  test('messages are small, with a turn of the event loop after each full one', async () => {
+  test('are sent in small messages, with a turn of the event loop after each', async () => {
     const { send, messages, turns } = connect();
     await send(input);
     const sizes = messages.map((message) => (message.kind === 'objects' ? message.objects.length : 0));
@@ -76,7 +76,7 @@ describe('snapshots', () => {
   });
 });
 
-describe('answers', () => {
+describe('answers of a packing thread', () => {
   const assembled = (result: Plan): unknown => {
     const assembly = new Assembly();
     let whole: { readonly result: unknown } | undefined;
@@ -84,7 +84,7 @@ describe('answers', () => {
     return whole?.result;
   };
 
-  test('a plan comes back whole', () => {
+  test('give back the whole plan', () => {
     const unschedulable = [...podsOf(30, 'large', { cpu: '999' }), ...podsOf(30, 'larger', { cpu: '9999' })];
     const settings = { explainTypes: true };
     const result = plan(packingInput({ pods: [...pods, ...unschedulable] }, { types: types.slice(0, 3), settings }));
@@ -94,7 +94,7 @@ describe('answers', () => {
     expect(assembled(result)).toEqual(result);
   });
 
-  test('pods that are unschedulable for one reason travel with it once', () => {
+  test('send pods that are unschedulable for one reason with that reason once', () => {
     const result = plan(packingInput({ pods: podsOf(3000, 'large', { cpu: '999' }) }, { types }));
     const parts = [...answerPartsOf('plan', result)];
     expect(parts.map(({ kind }) => kind)).toEqual(['unschedulable', 'unschedulable', 'result']);

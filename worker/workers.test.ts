@@ -22,7 +22,7 @@ const queues = Object.keys(taskQueues('test')) as TaskQueue[];
 const logger = new DefaultLogger('ERROR');
 
 describe('workers', () => {
-  test.each(queues)('of %s outlive a process that is stopped for two minutes while a workflow computes', (queue) => {
+  test.each(queues)('of %s survive a process that is stopped for two minutes while a workflow runs', (queue) => {
     const settings = { TEMPORAL_NAMESPACE: 'default', CLOUD_CALLS_PER_SECOND: 10 };
     const options = workerOptions({ ...world.deps, settings, identity: 'test' }, { code: '' }, {})(queue);
     // As the SDK reads them: five seconds where it does not know the option any more.

@@ -20,8 +20,8 @@ const invalid = (...fields: string[]): string[] => [
   ...fields.map((field) => `spec.kubelet${field}`),
 ];
 
-describe('kubeletVerdict', () => {
-  test('valid kubelet settings are accepted for every family', () => {
+describe('kubeletVerdict on spec.kubelet', () => {
+  test('accepts valid kubelet settings for every family', () => {
     const kubelet = {
       clusterDNS: ['10.0.0.10'],
       maxPods: 58,
@@ -109,7 +109,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(kubelet, 'Custom')).toBeUndefined();
   });
 
-  test('podsPerCore has no place on Bottlerocket, nor has a second DNS address off AL2023', () => {
+  test('podsPerCore is refused on Bottlerocket, and a second cluster DNS address off AL2023', () => {
     const addresses = { clusterDNS: ['10.0.0.10', '10.0.0.11'] };
 
     expect(verdict({ podsPerCore: 4 }, 'Bottlerocket')).toEqual([
@@ -120,7 +120,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(addresses, 'AL2023')).toBeUndefined();
   });
 
-  test('kubelet expressions without their feature gate are refused', () => {
+  test('kubelet expressions are refused without their feature gate', () => {
     const kubelet = { maxPods: 'min(max_pods, 58)', kubeReserved: { cpu: 'vcpus * 10' } };
 
     expect(verdict(kubelet)).toEqual([
@@ -131,7 +131,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(kubelet, 'AL2023', true)).toBeUndefined();
   });
 
-  test('nested settings are decoded as well', () => {
+  test('nested settings are read', () => {
     const kubelet = {
       logging: {
         flushFrequency: 5_000_000_000,
@@ -147,15 +147,15 @@ describe('kubeletVerdict', () => {
   });
 
   // Rule `node-classes/kubelet-fields`.
-  test('every field that is understood everywhere is a kubelet field', () => {
+  test('every field supported by all families is a kubelet field', () => {
     expect(understoodKubeletFields.filter((name) => !(name in kubeletFields))).toEqual([]);
   });
 });
 
 const nodeClass = (patch: Patch) => ec2NodeClasses.mustParse(build('EC2NodeClass', patch));
 
-describe('node class rules', () => {
-  test('an image alias is split into family and version', () => {
+describe('EC2NodeClass rules', () => {
+  test('an AMI alias is split into family and version', () => {
     expect(amiAlias({ amiSelectorTerms: [{ alias: 'bottlerocket@v1.10.0' }] })).toEqual({
       family: 'Bottlerocket',
       version: 'v1.10.0',
@@ -163,12 +163,12 @@ describe('node class rules', () => {
     expect(amiAlias({ amiSelectorTerms: [{ id: 'ami-1' }] })).toBeUndefined();
   });
 
-  test('the family is the field, else that of the alias', () => {
+  test('the AMI family is the field, else that of the alias', () => {
     expect(resolvedAmiFamily({ amiSelectorTerms: [{ alias: 'al2023@latest' }] })).toBe('AL2023');
     expect(resolvedAmiFamily({ amiFamily: 'Custom', amiSelectorTerms: [{ alias: 'al2023@latest' }] })).toBe('Custom');
   });
 
-  test('the kubelet is judged for the resolved family', () => {
+  test('the kubelet is validated for the resolved family', () => {
     const patch = { 'spec.kubelet': { seccompDefault: true } };
 
     expect(ec2NodeClassKubeletVerdict(nodeClass(patch))).toBeUndefined();
@@ -178,7 +178,7 @@ describe('node class rules', () => {
     ).toBe('UnsupportedKubeletConfiguration');
   });
 
-  test('selector fields that have no effect are worth a warning', () => {
+  test('selector fields without effect give a warning', () => {
     const terms = [{ id: 'subnet-1', tags: { Name: 'a' } }, { id: 'subnet-2' }];
 
     expect(

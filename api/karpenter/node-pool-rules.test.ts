@@ -13,7 +13,7 @@ const issuesOf = (patch: Patch): [path: string, severity: string][] =>
 const requirement = (change: object): Patch => ({ [`${spec}.requirements`]: [{ operator: 'In', ...change }] });
 
 describe('nodePoolIssues', () => {
-  test('finds nothing wrong with a good pool', () => {
+  test('finds nothing wrong with a valid NodePool', () => {
     expect(
       issuesOf({
         'spec.template.metadata.labels': { team: 'red', 'example.com/team': 'red' },
@@ -27,7 +27,7 @@ describe('nodePoolIssues', () => {
     ).toEqual([]);
   });
 
-  test('a taint may stand once in both lists together (node-pools/taints-once)', () => {
+  test('a taint may be in taints and startupTaints only once together (node-pools/taints-once)', () => {
     const taint = { key: 'example.com/a', effect: 'NoSchedule' };
 
     expect(
@@ -36,7 +36,7 @@ describe('nodePoolIssues', () => {
     expect(issuesOf({ [`${spec}.taints`]: [taint, taint] })).toEqual([[`${spec}.taints[1]`, 'error']]);
   });
 
-  test('names longer than Kubernetes takes are refused', () => {
+  test('names longer than Kubernetes allows are refused', () => {
     const long = 'a'.repeat(64);
 
     expect(
@@ -53,13 +53,13 @@ describe('nodePoolIssues', () => {
     ]);
   });
 
-  test('a label key that is no qualified name is refused', () => {
+  test('an invalid label key is refused', () => {
     expect(issuesOf({ 'spec.template.metadata.labels': { 'a b': 'x' } })).toEqual([
       ['spec.template.metadata.labels[a b]', 'error'],
     ]);
   });
 
-  test('two lists of one key without a common value are a warning, for Karpenter has such a pool Ready (node-pools/disjoint-values)', () => {
+  test('requirements of one key without a common value give a warning, as Karpenter has such a NodePool Ready (node-pools/disjoint-values)', () => {
     const zone = (...values: string[]) => ({ key: 'topology.kubernetes.io/zone', operator: 'In', values });
     const all = (...each: object[]): Patch => ({ [`${spec}.requirements`]: each });
 
@@ -122,20 +122,23 @@ describe('nodePoolIssues', () => {
       2,
     ],
     ['a label that must not be there', [{ operator: 'NotIn', values: ['a'] }, { operator: 'DoesNotExist' }], undefined],
-  ])('%s: the first that leaves nothing is warned of (node-pools/disjoint-values)', (_, list, expected) => {
-    const requirements = list.map((each) => ({ key: 'example.com/size', ...each }));
-    const found = issuesOf({ [`${spec}.requirements`]: requirements });
-    expect(found).toEqual(expected === undefined ? [] : [[`${spec}.requirements[${expected}].values`, 'warning']]);
-  });
+  ])(
+    '%s: the first requirement that leaves no value gives a warning (node-pools/disjoint-values)',
+    (_, list, expected) => {
+      const requirements = list.map((each) => ({ key: 'example.com/size', ...each }));
+      const found = issuesOf({ [`${spec}.requirements`]: requirements });
+      expect(found).toEqual(expected === undefined ? [] : [[`${spec}.requirements[${expected}].values`, 'warning']]);
+    },
+  );
 
-  test('a label that must and must not be there is warned of at the operator (node-pools/disjoint-values)', () => {
+  test('a label that must exist and must not gives a warning at the operator (node-pools/disjoint-values)', () => {
     const requirements = ['Exists', 'DoesNotExist'].map((operator) => ({ key: 'example.com/size', operator }));
     expect(issuesOf({ [`${spec}.requirements`]: requirements })).toEqual([
       [`${spec}.requirements[1].operator`, 'warning'],
     ]);
   });
 
-  test('closed sets: some unknown values are a warning, none known is an error (node-pools/closed-value-sets)', () => {
+  test('labels with a closed set of values: some unknown values give a warning, none known an error (node-pools/closed-value-sets)', () => {
     const key = 'karpenter.sh/capacity-type';
     const at = `${spec}.requirements[0].values`;
 
@@ -150,7 +153,7 @@ describe('nodePoolIssues', () => {
     expect(issuesOf(requirement({ key: 'kubernetes.io/arch', values: ['riscv64'] }))).toEqual([]);
   });
 
-  test('a schedule that the manifest lets through but no clock understands is refused', () => {
+  test('an invalid cron schedule that the CRD accepts is refused', () => {
     const budgets = [{ nodes: '1' }, { nodes: '1', schedule: '61 9 * * *', duration: '8h' }];
 
     expect(nodePoolIssues(nodePools.mustParse(build('NodePool', { 'spec.disruption.budgets': budgets })))).toEqual([
@@ -167,7 +170,7 @@ describe('nodePoolIssues', () => {
   });
 
   // Rule `node-pools/checks-beyond-the-schema`.
-  test('what the API server bans is banned at run time too', () => {
+  test('labels that the API server refuses are refused at run time too', () => {
     const pool = nodePools.mustParse(build('NodePool'));
     pool.spec.template.spec.requirements = [
       { key: 'karpenter.sh/nodepool', operator: 'Exists' },
@@ -201,7 +204,7 @@ test.each([
   expect(restrictedLabel(key) !== undefined).toBe(restricted);
 });
 
-test('a provider may have well-known labels of its own', () => {
+test('a provider can have its own well-known labels', () => {
   expect(restrictedLabel('x.karpenter.sh/size', ['x.karpenter.sh/size'])).toBeUndefined();
 });
 
@@ -209,14 +212,14 @@ describe('nodeOverlayIssues', () => {
   const overlay = (patch: Patch) => nodeOverlayIssues(nodeOverlays.mustParse(build('NodeOverlay', patch)));
 
   // Rule `node-overlays/checks-beyond-the-schema`.
-  test('resources that instance types know of cannot be overlaid', () => {
+  test('resources that instance types have cannot be overlaid', () => {
     expect(overlay({ 'spec.capacity': { 'example.com/dongle': '1' } })).toEqual([]);
     expect(overlay({ 'spec.capacity': { 'aws.amazon.com/neuron': '1' } }).map(({ path }) => path)).toEqual([
       'spec.capacity[aws.amazon.com/neuron]',
     ]);
   });
 
-  test('requirements are judged as those of pools', () => {
+  test('requirements are validated as those of NodePools', () => {
     const bogus = { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['bogus'] };
 
     expect(overlay({ 'spec.requirements': [bogus] }).map(({ path }) => path)).toEqual(['spec.requirements[0].values']);

@@ -18,7 +18,7 @@ describe('cronProblem', () => {
     '@daily',
     '@midnight',
     '@hourly',
-  ])('finds nothing wrong with %j', (expression) => {
+  ])('accepts %j', (expression) => {
     expect(cronProblem(expression)).toBeUndefined();
   });
 
@@ -39,7 +39,7 @@ describe('cronProblem', () => {
     ['0 0 9 * * *', '6 fields where cron has 5'],
     ['TZ=UTC 0 9 * * *', '6 fields where cron has 5'],
     ['@reboot', '"@reboot" is none of @annually, @yearly, @monthly, @weekly, @daily, @midnight, @hourly'],
-  ])('says what is wrong with %j', (expression, problem) => {
+  ])('gives the problem of %j', (expression, problem) => {
     expect(cronProblem(expression)).toBe(problem);
   });
 });

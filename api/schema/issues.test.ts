@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { formatPath, issue, showFound, valueAt } from './issues.js';
 
-test('a path is written as Kubernetes writes it', () => {
+test('issues write a path as Kubernetes does', () => {
   expect(formatPath(['spec', 'requirements', 0, 'key'])).toBe('spec.requirements[0].key');
   expect(formatPath(['metadata', 'labels', 'example.com/team'])).toBe('metadata.labels[example.com/team]');
 });
 
-test('a value is found by its path, or undefined', () => {
+test('issues find a value by its path, or undefined', () => {
   const object = { spec: { taints: [{ key: 'a' }] } };
 
   expect(valueAt(object, ['spec', 'taints', 0, 'key'])).toBe('a');
@@ -14,13 +14,13 @@ test('a value is found by its path, or undefined', () => {
   expect(valueAt(object, ['spec', 'taints', 0, 'key', 'deeper'])).toBeUndefined();
 });
 
-test('the value found is shown shortened', () => {
+test('issues show the found value shortened', () => {
   expect(showFound(undefined)).toBe('nothing');
   expect(showFound('a')).toBe('"a"');
   expect(showFound('a'.repeat(200))).toHaveLength(120);
 });
 
-test('an issue names field, find and what is allowed', () => {
+test('an issue names the field, what was found and what is allowed', () => {
   expect(issue(['spec', 'weight'], 101, 'at most 100')).toEqual({
     path: 'spec.weight',
     found: 101,

@@ -6,7 +6,7 @@ import { defaultDisruptionPolicySpec } from '../stowage/disruption-policy.js';
 import { build } from '../../test/integration/crd-case-helpers.js';
 
 // Rule `node-pools/spec`.
-test('a NodePool gets the defaults of Karpenter', () => {
+test("a NodePool gets Karpenter's defaults", () => {
   const { spec } = nodePools.mustParse(build('NodePool'));
 
   expect(spec.disruption).toEqual({
@@ -19,7 +19,7 @@ test('a NodePool gets the defaults of Karpenter', () => {
 });
 
 // Rule `node-classes/spec`.
-test('a NodeClaim and an EC2NodeClass get the defaults of Karpenter', () => {
+test("a NodeClaim and an EC2NodeClass get Karpenter's defaults", () => {
   expect(nodeClaims.mustParse(build('NodeClaim')).spec.expireAfter).toBe('720h');
   expect(ec2NodeClasses.mustParse(build('EC2NodeClass')).spec.metadataOptions).toEqual({
     httpEndpoint: 'enabled',
@@ -29,7 +29,7 @@ test('a NodeClaim and an EC2NodeClass get the defaults of Karpenter', () => {
   });
 });
 
-test('what rules a pool without a policy is Karpenter, but for replace-first expiration', () => {
+test("a NodePool without a policy gets Karpenter's behaviour, except replace-first expiration", () => {
   expect(defaultDisruptionPolicySpec).toEqual({
     mode: 'Act',
     savings: { minimumPercent: 0, minimumDollarsPerHour: '0' },
@@ -40,13 +40,13 @@ test('what rules a pool without a policy is Karpenter, but for replace-first exp
   });
 });
 
-test('parsing what was parsed changes nothing', () => {
+test('parsing a parsed object changes nothing', () => {
   const once = nodePools.mustParse(build('NodePool', { 'spec.limits': { cpu: 10 } }));
 
   expect(nodePools.mustParse(once)).toEqual(once);
 });
 
-test('metadata and status pass through', () => {
+test('metadata and status pass through parsing', () => {
   const object = build('NodePool', {
     'metadata.labels': { team: 'red' },
     'metadata.uid': 'u-1',
@@ -67,21 +67,21 @@ test('an object of another kind or version is refused', () => {
   ]);
 });
 
-test.each([[undefined], [null], ['text'], [[]]])('%j is refused and not thrown at', (value) => {
+test.each([[undefined], [null], ['text'], [[]]])('%j is refused without an exception', (value) => {
   expect(nodePools.parse(value).ok).toBe(false);
 });
 
-test('mustParse names the object and each field', () => {
+test('mustParse names the object and each field in its error', () => {
   expect(() => nodePools.mustParse(build('NodePool', { 'spec.weight': 0, 'spec.replicas': -1 }))).toThrow(
     /^NodePool case: spec\.weight: found 0, allowed: at least 1; spec\.replicas: found -1, allowed: at least 0/,
   );
 });
 
-test('an update of an object that was never valid is judged by itself alone', () => {
+test('an update of an object that was never valid is validated on its own', () => {
   expect(nodePools.updateIssues(build('NodePool'), { kind: 'NodePool' })).toEqual([]);
 });
 
-test('a rule about a map names the entry that breaks it', () => {
+test('an error about a map names its entry', () => {
   const labels = { team: 'red', 'karpenter.sh/initialized': 'true' };
   const found = nodePools.parse(build('NodePool', { 'spec.template.metadata.labels': labels }));
 

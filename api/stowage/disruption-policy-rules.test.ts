@@ -15,7 +15,7 @@ const windows = (change: object): Patch => ({
 });
 const at = 'spec.maintenanceWindows[1]';
 
-test('a good policy has no issues', () => {
+test('a valid DisruptionPolicy has no issues', () => {
   expect(
     issuesOf({
       'spec.maintenanceWindows': [{ ...window, timeZone: 'Europe/Berlin', quota: '5', reasons: ['Drifted'] }],
@@ -37,7 +37,7 @@ test.each<[object, [string, string][]]>([
   [{ quota: '0' }, [[`${at}.quota`, 'warning']]],
   [{ quota: '0%' }, [[`${at}.quota`, 'warning']]],
   [{ quota: '10%' }, []],
-])('a window with %j', (change, expected) => {
+])('a maintenance window with %j is refused', (change, expected) => {
   expect(issuesOf(windows(change))).toEqual(expected);
 });
 
@@ -55,14 +55,14 @@ test('a rate of zero nodes gives a warning', () => {
   expect(issuesOf({ 'spec.rates': [{ nodes: '0%', per: '5m' }] })).toEqual([['spec.rates[0].nodes', 'warning']]);
 });
 
-test('an approval whose reasons earlier entries have gives a warning', () => {
+test('an approval for reasons that earlier entries have gives a warning', () => {
   expect(issuesOf({ 'spec.approval': [{}, { reasons: ['Drifted'] }] })).toEqual([['spec.approval[1]', 'warning']]);
   expect(issuesOf({ 'spec.approval': [{ reasons: ['Drifted', 'Empty'] }, { reasons: ['Drifted'] }] })).toEqual([
     ['spec.approval[1]', 'warning'],
   ]);
 });
 
-test('steps of drainEscalation out of order are refused', () => {
+test('drainEscalation steps out of order are refused', () => {
   expect(
     issuesOf({
       'spec.drainEscalation': [

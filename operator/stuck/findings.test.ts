@@ -41,8 +41,8 @@ const brief = (findings: readonly Finding[]): unknown[] =>
     why,
   ]);
 
-describe('what is stuck', () => {
-  test('an object that planning leaves out is named; planning itself goes on', () => {
+describe('stuck findings', () => {
+  test('an object that planning leaves out is named; planning goes on', () => {
     const findings = inWorkflow({ leftOut: 'NodePool bad (key is not a string)' });
 
     expect(findings).toMatchObject([{ kind: 'excluded', subject: 'c/provision' }]);
@@ -50,7 +50,7 @@ describe('what is stuck', () => {
     expect(planningFinding(findings, 'c/provision')).toBeUndefined();
   });
 
-  test('a workflow that failed, for it is begun anew and fails again', () => {
+  test('a failed workflow is found, since it is started anew and fails again', () => {
     const failed = [{ workflowId: 'c/launch/u1', since: ago(90), runs: 3, why: 'patch NodeClaim c1: no' }];
 
     expect(found({ engine: engine({ failed }) })).toMatchObject([
@@ -64,7 +64,7 @@ describe('what is stuck', () => {
     ]);
   });
 
-  test('nothing where everything goes on: tasks taken, steps short, retries of launches ordinary', () => {
+  test('nothing is found where tasks are taken, steps are short and launch retries ordinary', () => {
     const launch = workflow({
       workflowId: 'c/launch/u1',
       type: 'launchNode',
@@ -77,7 +77,7 @@ describe('what is stuck', () => {
     expect(found({ engine: engine({ workflows: [busy, launch], queues: [queue()] }) })).toEqual([]);
   });
 
-  test('a workflow task that fails, since its first failure', () => {
+  test('a failing workflow task is found with the time of its first failure', () => {
     const task = { attempt: 7, scheduledAt: ago(1), isStarted: true, failingSince: ago(90), failure: 'no such patch' };
     expect(brief(inWorkflow({ task }))).toEqual([
       ['task', 'c/provision', 90, 'its workflow task fails: no such patch'],
@@ -85,7 +85,7 @@ describe('what is stuck', () => {
     expect(inWorkflow({ task })[0]?.attempts).toBe(6);
   });
 
-  test('a step of planning that fails is told at once, one of another workflow after five attempts', () => {
+  test('a failing activity of planning is found at once, one of another workflow after five attempts', () => {
     const failing = activity({ attempt: 2, failure: 'no instance types', since: ago(8), dueAt: ago(-1) });
     expect(brief(inWorkflow({ activities: failing }))).toEqual([
       ['failing', 'c/provision', 8, 'planNodes fails: no instance types'],
@@ -96,20 +96,20 @@ describe('what is stuck', () => {
     ]);
   });
 
-  test('what a workflow says of its own failures', () => {
+  test("a workflow's own report of its failures is found", () => {
     expect(brief(inWorkflow({ failing: { since: ago(40), why: 'the cluster cache to catch up' } }))).toEqual([
       ['failing', 'c/provision', 40, 'the cluster cache to catch up'],
     ]);
   });
 
-  test('a step of planning that takes long; other steps may', () => {
+  test('a long activity of planning is found; others may take long', () => {
     const activities = activity({ runningSince: ago(31) });
     expect(brief(inWorkflow({ activities }))).toEqual([['slow', 'c/provision', 31, 'planNodes takes long']]);
     expect(inWorkflow({ workflowId: 'c/disrupt', type: 'disrupt', activities })).toEqual([]);
     expect(inWorkflow({ workflowId: 'c/terminate/u1', type: 'terminateNode', activities })).toEqual([]);
   });
 
-  test('tasks that no worker takes, and queues that no worker asks', () => {
+  test('tasks that no worker takes, and queues without pollers, are found', () => {
     const task = { attempt: 1, scheduledAt: ago(31), isStarted: false };
     expect(brief(inWorkflow({ task }))).toEqual([['queue', 'c/provision', 31, 'no worker takes its workflow task']]);
     expect(brief(inWorkflow({ activities: activity({ dueAt: ago(45) }) }))).toEqual([
@@ -124,14 +124,14 @@ describe('what is stuck', () => {
     ]);
   });
 
-  test('a backlog before workers, once its oldest task has waited', () => {
+  test('a backlog of a queue with workers is found once its oldest task has waited', () => {
     const waits = (backlogAgeMs: number) =>
       brief(found({ engine: engine({ queues: [queue({ backlog: 5, backlogAgeMs })] }) }));
     expect(waits(5000)).toEqual([]);
     expect(waits(60_000)).toEqual([['backlog', 'c/packing (activity tasks)', 60, 'tasks wait for a worker']]);
   });
 
-  test('signals that pile up, entities that do not run, Temporal that does not answer', () => {
+  test('piled-up signals, missing entity workflows and an unreachable Temporal are found', () => {
     expect(inWorkflow({ historyEvents: 12_000 }).map(({ kind }) => kind)).toEqual(['signals']);
     expect(brief(found({ engine: engine({ missing: ['c/disrupt'] }) }))).toEqual([
       ['missing', 'c/disrupt', '', 'it does not run'],
@@ -150,7 +150,7 @@ describe('what is stuck', () => {
     ]);
   });
 
-  test('a NodePool that rests, and pods that have lacked a node for five minutes', () => {
+  test('a NodePool that backs off, and pods without a node for five minutes, are found', () => {
     const condition = { type: 'NodeClaimsAccepted', status: 'False', lastTransitionTime: iso(60), message: 'no' };
     const pool = { metadata: { name: 'gpu' }, spec: {}, status: { conditions: [condition] } } as unknown as NodePool;
     const pod = (name: string, seconds: number, type = 'PodScheduled'): Pod => ({
@@ -172,7 +172,7 @@ describe('what is stuck', () => {
     ['its pods are planned for other NodePools', 'NodeClaimRefused', 1],
     ['these pods wait, for no other NodePool takes them, and all others get nodes of it', 'NodeClaimRefusedForPods', 0],
     ['these pods are planned for other NodePools, and all others get nodes of it', 'NodeClaimRefusedForPods', 1],
-  ])('what is said of the pods of a NodePool that rests is so: %s (%s, %d others)', (then, reason, others) => {
+  ])('the finding of a NodePool that backs off says truly of its pods: %s (%s, %d others)', (then, reason, others) => {
     const condition = { type: 'NodeClaimsAccepted', status: 'False', reason, message: 'no' };
     const made = (name: string, spec: object, conditions: object[]) =>
       ({ metadata: { name }, spec, status: { conditions } }) as unknown as NodePool;
@@ -181,7 +181,7 @@ describe('what is stuck', () => {
     expect(found({ pools }).map((each) => each.then)).toEqual([then]);
   });
 
-  test('what keeps nodes from being planned comes first', () => {
+  test('what stops planning comes first', () => {
     const task = { attempt: 3, scheduledAt: ago(1), isStarted: true };
     const findings = found({
       engine: engine({ workflows: [workflow({ workflowId: 'c/disrupt', type: 'disrupt', task }), workflow({ task })] }),
@@ -191,7 +191,7 @@ describe('what is stuck', () => {
   });
 });
 
-describe('the end of a history', () => {
+describe('reading the end of a history', () => {
   const event = (seconds: number, of: Partial<TailEvent>): TailEvent => ({
     eventTime: msNumberToTs(ago(seconds)),
     ...of,
@@ -200,7 +200,7 @@ describe('the end of a history', () => {
     workflowTaskFailedEventAttributes: { failure: { message: 'step', cause: { message } } },
   });
 
-  test('tells when activities were first scheduled, and the failures since the last task that succeeded', () => {
+  test('gives when pending activities were first scheduled, and failures since the last completed task', () => {
     const events = [
       event(10, failed('last')),
       event(20, failed('first')),

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { startOptions, taskQueues } from '../../workflows/messages.js';
 import { chosen, noMemory, observeEngine, observeQueues } from './observe-engine.js';
 
-test('every open workflow is looked at in turn, whoever runs longest or fails besides', () => {
+test('the observer describes every open workflow in turn, also beside long-running and failing ones', () => {
   fc.assert(
     fc.property(fc.nat(300), fc.nat(50), fc.constantFrom(4, 20), (count, turn, mostInTurn) => {
       const all = Array.from({ length: count }, (_, n) => `w${n}`);
@@ -20,7 +20,7 @@ test('every open workflow is looked at in turn, whoever runs longest or fails be
   );
 });
 
-test('every queue in which workflows start is looked at for workers that take workflow tasks', async () => {
+test('the observer checks workflow pollers on every queue in which workflows start', async () => {
   const client = {
     options: { namespace: 'default' },
     workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [], stats: {} }) },
@@ -37,7 +37,7 @@ test('every queue in which workflows start is looked at for workers that take wo
   expect(new Set(activityQueues)).toEqual(new Set(Object.values(taskQueues('c'))));
 });
 
-test('a workflow is asked why it fails while it says so, and once for each state of its history', async () => {
+test('a workflow is queried for its failure once for each state of its history', async () => {
   const entity = { historyLength: 10, why: 'no instance types', phase: 'idle' };
   let asked = 0;
   const described = (workflowId: string): object => ({

@@ -49,7 +49,7 @@ function temporal(failed: readonly (readonly [string, number])[], latest: Readon
   return { client, queries };
 }
 
-test('a workflow that fails whenever it is begun anew is told once, since when, how often and why it failed last', async () => {
+test('a workflow that fails whenever it is started anew is one finding, with since when, how often and the last cause', async () => {
   const { client, queries } = temporal(
     [
       ['c/launch/a', 10],
@@ -72,7 +72,7 @@ test.each<[string, Latest | undefined]>([
   ['was ended by a person', { status: 'TERMINATED', startedAgo: 5 }],
   ['runs for longer than the one that failed', { status: 'RUNNING', startedAgo: 40 }],
   ['is forgotten', undefined],
-])('one that %s is none of them', async (_, latest) => {
+])('a failed workflow that %s is no such finding', async (_, latest) => {
   const { client } = temporal([['c/launch/a', 60]], latest === undefined ? {} : { 'c/launch/a': latest });
 
   expect(await observeFailed(client, 'c', now)).toEqual([]);

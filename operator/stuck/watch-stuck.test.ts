@@ -10,7 +10,7 @@ import { StuckWatch } from './watch-stuck.js';
 
 const healthy: ObservedEngine = { workflows: [], missing: [], foreign: [], queues: [], failed: [] };
 
-describe('what is stuck is told', () => {
+describe('reporting stuck findings', () => {
   let world: ActivityWorld;
   let engine: () => Promise<ObservedEngine>;
   let watch: StuckWatch;
@@ -56,7 +56,7 @@ describe('what is stuck is told', () => {
   };
   const gauges = () => [measured.get('stowage_stuck failing'), measured.get('stowage_stuck_oldest_seconds failing')];
 
-  test('a stuck finding is logged once, and is in the metrics as long as it lasts', async () => {
+  test('a finding is logged once, and is in the metrics as long as it lasts', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
     await watch.check();
@@ -69,7 +69,7 @@ describe('what is stuck is told', () => {
     expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
   });
 
-  test('a queue whose workers start together with the operator is not stuck', async () => {
+  test('a queue whose workers start together with the operator is not reported', async () => {
     const unpolled = { name: 'test/control', tasks: 'workflow', backlog: 0, backlogAgeMs: 0 } as const;
     engine = () => Promise.resolve({ ...healthy, queues: [unpolled] });
     await watch.check();
@@ -84,7 +84,7 @@ describe('what is stuck is told', () => {
     expect(said).toEqual(['stuck: queue']);
   });
 
-  test('stuck planning is on waiting pods and NodePools after half a minute', async () => {
+  test('stuck planning sets events on waiting pods and NodePools after half a minute', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
     await watch.check();
@@ -109,7 +109,7 @@ describe('what is stuck is told', () => {
     expect(planned()).toMatchObject({ status: 'False', message: 'test/provision: no instance types' });
   });
 
-  test('Temporal that does not answer is stuck too; after the end nothing is said', async () => {
+  test('an unreachable Temporal is reported; nothing is reported after the end', async () => {
     engine = () => Promise.reject(new Error('connection refused'));
     await watch.check();
     expect([said, measured.get('stowage_stuck temporal')]).toEqual([['stuck: temporal'], 1]);

@@ -58,7 +58,7 @@ describe('the codec server', () => {
     expect(await response.text()).not.toContain('WEB-0');
   });
 
-  test('answers pages of its origin alone', async () => {
+  test('answers only pages of the allowed origin', async () => {
     const own = await ask(`/${token}/decode`, { headers: { origin } });
     expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
     server?.close();
@@ -67,7 +67,7 @@ describe('the codec server', () => {
     expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null]);
   });
 
-  test('without an origin no page is answered', async () => {
+  test('without an origin answers no page', async () => {
     server = codecServer({ codec, token, origin: undefined });
     await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -76,7 +76,7 @@ describe('the codec server', () => {
     expect(response.status).toBe(403);
   });
 
-  test('answers the question before a call of another origin', async () => {
+  test('answers the preflight request of the origin', async () => {
     const response = await ask('/decode', { method: 'OPTIONS', body: null, headers: { origin } });
 
     expect(response.status).toBe(204);
@@ -95,7 +95,7 @@ describe('the codec server', () => {
     expect(await response.text()).toMatch(message);
   });
 
-  test('the codec server answers any other path with 404', async () => {
+  test('answers any other path with 404', async () => {
     expect((await ask('/keys', { headers: bearer })).status).toBe(404);
   });
 });

@@ -41,7 +41,7 @@ function changed({ metadata, data }: Payload, at: number): Payload {
 }
 
 describe('encrypted payloads', () => {
-  test('a payload is decrypted as it was, and its encrypted form shows nothing of it', async () => {
+  test('a payload is decrypted to itself, and its encrypted form shows nothing of it', async () => {
     const codec = encryptingCodec(ring());
     const [payload] = await codec.encode([plain()]);
 
@@ -56,7 +56,7 @@ describe('encrypted payloads', () => {
     expect((await encrypted()).data).not.toEqual((await encrypted()).data);
   });
 
-  test('those of an old key are read after a rotation, new ones have the new key', async () => {
+  test('payloads of an old key are read after a rotation, new ones use the new key', async () => {
     const before = await encrypted();
     const codec = encryptingCodec(ring());
     write({ current: 'new', keys: { old, new: fresh } });
@@ -83,7 +83,7 @@ describe('encrypted payloads', () => {
     ['the nonce', 0],
     ['the text', 20],
     ['the tag', -1],
-  ])('a change of %s is seen', async (_, at) => {
+  ])('a change of %s is detected', async (_, at) => {
     const codec = encryptingCodec(ring());
 
     await expect(codec.decode([changed(await encrypted(), at)])).rejects.toThrow(/names key "old".*or was changed/);
@@ -96,13 +96,13 @@ describe('encrypted payloads', () => {
     await expect(encryptingCodec(ring()).decode([payload])).rejects.toThrow(/was not encrypted with it/);
   });
 
-  test.each([[[]], [[1, 2, 3]]])('%o holds nothing', async (bytes) => {
+  test.each([[[]], [[1, 2, 3]]])('%o is not an encrypted payload', async (bytes) => {
     const payload = { ...(await encrypted()), data: Uint8Array.from(bytes) };
 
     await expect(encryptingCodec(ring()).decode([payload])).rejects.toThrow(/names key "old"/);
   });
 
-  test('workers pass on to workflows what does not hold, and nothing else', async () => {
+  test('workers pass undecryptable payloads on to workflows, and fail for activities', async () => {
     const payload = changed(await encrypted(), 20);
     const codec = encryptingCodec(ring(), { passesOn: true });
 
@@ -111,7 +111,7 @@ describe('encrypted payloads', () => {
     await expect(codec.decode([payload])).rejects.toThrow(/was changed/);
   });
 
-  test('payloads from before encryption are read; without a current key there are new ones', async () => {
+  test('payloads from before encryption are read; without a current key new ones are plain', async () => {
     const codec = encryptingCodec(ring());
     expect(await codec.decode([plain()])).toEqual([plain()]);
 
@@ -123,7 +123,7 @@ describe('encrypted payloads', () => {
   });
 });
 
-describe('the file of keys', () => {
+describe('the file of encryption keys', () => {
   test.each([
     ['no key of 32 bytes', { keys: { old: 'c2hvcnQ=' } }, /keys\.old: is no base64 of 32 bytes/],
     ['no base64', { keys: { old: '!'.repeat(44) } }, /keys\.old: is no base64/],
@@ -135,7 +135,7 @@ describe('the file of keys', () => {
     ['a field too many', { keys: { old }, primary: 'old' }, /primary/],
     ['no keys', {}, /keys/],
     ['an id with a slash', { keys: { 'a/b': old } }, /keys: "a\/b" is no id of a key/],
-  ])('with %s is refused by name', (_, content, message) => {
+  ])('with %s is refused, and named', (_, content, message) => {
     write(content);
 
     expect(ring).toThrow(SettingsError);
@@ -143,14 +143,14 @@ describe('the file of keys', () => {
     expect(ring).not.toThrow(new RegExp(old.slice(0, 8).replaceAll(/[+/]/g, '.')));
   });
 
-  test('that is not there, or no YAML, is refused without a word of what it holds', () => {
+  test('that is missing or no YAML is refused without showing its content', () => {
     writeFileSync(file, `keys: { old: ${old}`);
     expect(ring).toThrow(/it is no YAML and no JSON: \w+ \w+ at line 1, column \d+$/);
     rmSync(file);
     expect(ring).toThrow(/TEMPORAL_PAYLOAD_KEYS_FILE .*keys\.yaml.*ENOENT/);
   });
 
-  test('that breaks later leaves the keys as they were, and is told once', async () => {
+  test('that becomes invalid later leaves the keys as they were, and is logged once', async () => {
     const codec = encryptingCodec(ring());
     write({ current: 'gone', keys: {} });
     for (let i = 0; i < 3; i++) {

@@ -25,7 +25,7 @@ const kinds = ({ expr }: Rule): string[] =>
   [...expr.matchAll(/kind=~?"([^"]+)"/g)].flatMap(([, text = '']) => text.split('|'));
 
 describe('deploy/alerts.yaml', () => {
-  test.each(rules.map((rule) => [rule.alert, rule] as const))('%s asks for metrics that there are', (_, rule) => {
+  test.each(rules.map((rule) => [rule.alert, rule] as const))('%s queries only metrics that exist', (_, rule) => {
     expect(named(rule).filter((name) => !metrics.has(name))).toEqual([]);
     expect(named(rule)).not.toEqual([]);
     expect(rule.for).toMatch(/^\d+m$/);

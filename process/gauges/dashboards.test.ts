@@ -90,17 +90,23 @@ describe('dashboards', () => {
     expect(strange).toEqual([]);
   });
 
-  test.each(expressions.map(({ at, expr }) => [at, expr] as const))('%s is in balance', (_, expr) => {
-    for (const [open, close] of ['()', '{}', '[]']) expect(expr.split(open!).length).toBe(expr.split(close!).length);
-  });
+  test.each(expressions.map(({ at, expr }) => [at, expr] as const))(
+    'the brackets of the expression of %s match',
+    (_, expr) => {
+      for (const [open, close] of ['()', '{}', '[]']) expect(expr.split(open!).length).toBe(expr.split(close!).length);
+    },
+  );
 
-  test.each(dashboards)('%s can be told from the others, and its panels from each other', (name, dashboard) => {
-    expect(dashboard.uid).toBe(`stowage-${name.replace('.json', '')}`);
-    const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x}/${y}`);
-    expect(new Set(places).size).toBe(dashboard.panels.length);
-    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
-    const variables = new Set(dashboard.templating.list.map((variable) => variable.name));
-    const used = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?([a-z]\w*)/g)].map(([, variable]) => variable);
-    expect(used.filter((variable) => !variables.has(variable!))).toEqual([]);
-  });
+  test.each(dashboards)(
+    '%s has its own uid, panels with distinct ids and places, and only variables that are defined',
+    (name, dashboard) => {
+      expect(dashboard.uid).toBe(`stowage-${name.replace('.json', '')}`);
+      const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x}/${y}`);
+      expect(new Set(places).size).toBe(dashboard.panels.length);
+      expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+      const variables = new Set(dashboard.templating.list.map((variable) => variable.name));
+      const used = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?([a-z]\w*)/g)].map(([, variable]) => variable);
+      expect(used.filter((variable) => !variables.has(variable!))).toEqual([]);
+    },
+  );
 });

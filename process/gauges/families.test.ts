@@ -127,7 +127,7 @@ const leftOut = [
   'voluntary_disruption_consolidation_timeouts_total',
 ];
 
-describe('families (metrics/families)', () => {
+describe('metric families (metrics/families)', () => {
   let world: ActivityWorld;
   let lean: Map<string, string>;
   let all: Map<string, string>;
@@ -162,7 +162,7 @@ describe('families (metrics/families)', () => {
     expect(types.get(metricName(name))).toBe(typeOf(name));
   });
 
-  test('there is none under Karpenter’s names that Karpenter has not', () => {
+  test('no metric has a Karpenter name that Karpenter lacks', () => {
     const known = new Set([
       ...Object.keys(families).map((name) => `karpenter_${name}`),
       ...Object.keys(operatorFamilies),
@@ -170,14 +170,14 @@ describe('families (metrics/families)', () => {
     expect([...all.keys()].filter((name) => /^(karpenter|operator)_/.test(name) && !known.has(name))).toEqual([]);
   });
 
-  test('what is left out is named in docs/metrics.md, and only that', () => {
+  test("Karpenter's metrics that are left out are exactly those named in docs/metrics.md", () => {
     const text = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
     const named = [...text.matchAll(/^\| `karpenter_(\w+)`/gm)].map(([, name]) => name);
     expect(named.sort()).toEqual([...leftOut].sort());
     for (const name of leftOut) expect(all.has(`karpenter_${name}`)).toBe(false);
   });
 
-  test('without observability of objects there is no series for each node, claim or pod', () => {
+  test('without object metrics there is no series for each node, claim or pod', () => {
     const gone = [...all.keys()].filter((name) => !lean.has(name));
     expect(gone.sort()).toEqual(
       [

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { JobView } from '../../worker/job-thread.js';
 import { registerPackingGauges } from './packing.js';
 
-test('jobs for packing threads are counted, with the age of the oldest, and are gone when they are done', async () => {
+test('packing jobs are counted, with the age of the oldest, and are gone when they are done', async () => {
   const registry = new Registry();
   let jobs: JobView[] = [
     { job: 'reconsider', state: 'running', ageMs: 500 },

@@ -16,7 +16,7 @@ const seriesOf = async (given: Partial<ProcessState>): Promise<string[]> => {
   return (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 };
 
-test('an operator says whether it leads, what it is connected to and how old its cache is (metrics/process)', async () => {
+test('an operator has metrics for leading, connections and the age of its cache (metrics/process)', async () => {
   expect(await seriesOf({})).toEqual([
     'stowage_connected{to="temporal"} 1',
     'stowage_connected{to="api-server"} 1',

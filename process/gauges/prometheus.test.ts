@@ -115,7 +115,7 @@ suite(`in Prometheus${hint}`, () => {
   });
 
   test.each([...capacityPanels, ...performancePanels].map(({ title, expr }) => [title, expr] as const))(
-    'Karpenter’s panel "%s" shows something',
+    `Karpenter's panel "%s" shows data`,
     async (_, expr) => {
       const samples = await prometheus.query(expr);
       expect(samples).not.toEqual([]);
@@ -123,14 +123,14 @@ suite(`in Prometheus${hint}`, () => {
     },
   );
 
-  test.each(variables)('Karpenter’s dashboards list what %s has as %s', async (expr, label) => {
+  test.each(variables)("Karpenter's dashboards list the values of %s as %s", async (expr, label) => {
     const series = await prometheus.query(expr);
     expect(series.map(({ metric }) => metric[label])).toContain(
       label === 'controller' ? 'createFleet' : own[named[label]!],
     );
   });
 
-  test('every alert of deploy/alerts.yaml is evaluated, and none has a problem', async () => {
+  test('Prometheus evaluates every alert of deploy/alerts.yaml without an error', async () => {
     const rules = await observe(
       'Every rule evaluated',
       async () => {
@@ -143,7 +143,7 @@ suite(`in Prometheus${hint}`, () => {
     expect(rules.length).toBeGreaterThan(5);
   });
 
-  test('Prometheus refuses an expression that does not parse', async () => {
+  test('Prometheus refuses an invalid expression', async () => {
     await expect(prometheus.query('sum by (')).rejects.toThrow(/parse error/);
   });
 });

@@ -48,7 +48,7 @@ withPromtool(
       expect(check(stringify({ groups: [{ name: 'panels', rules }] }))).toEqual({ status: 0, said: '' });
     });
 
-    test('promtool refuses an expression that does not parse', () => {
+    test('promtool refuses an invalid expression', () => {
       expect(check(stringify({ groups: [{ name: 'g', rules: [{ record: 'a', expr: 'sum by (' }] }] })).status).not.toBe(
         0,
       );

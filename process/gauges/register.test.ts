@@ -68,7 +68,7 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
   const node =
     'node_name="n1",nodepool="default",instance_type="m5.xlarge",zone="a",arch="amd64",os="linux",capacity_type="spot",phase="",managed="true"';
 
-  test('say what nodes have, keep and give to pods', async () => {
+  test('have the resources of nodes, their overhead and requests', async () => {
     const lines = await scrape(true);
 
     expect(lines).toEqual(
@@ -90,7 +90,7 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
     );
   });
 
-  test('say what NodePools may use and disrupt; series for each object can be left out', async () => {
+  test('have limits and allowed disruptions of NodePools, and leave out object series where so set', async () => {
     const lines = await scrape(false);
 
     expect(lines).toEqual(
@@ -114,14 +114,14 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
     expect(lines.some((line) => /"(n1|c1|late|web)"/.test(line))).toBe(false);
   });
 
-  test('say nothing of reserved capacity where there is no reservation (metrics/offerings)', async () => {
+  test('have no reserved capacity where there is no reservation (metrics/offerings)', async () => {
     const offerings = (await scrape(false)).filter((line) => line.includes('_instance_type_offering_'));
     const types = offerings.map((line) => /capacity_type="([^"]*)"/.exec(line)?.[1]);
     expect([...new Set(types)].sort()).toEqual(['on-demand', 'spot']);
   });
 
   // Rule `budgets/not-ready-nodes-count`.
-  test('an unready node consumes budgets; a ripe one that no budget of pods holds is eligible', async () => {
+  test('count a NotReady node against budgets, and a consolidatable one without blocking PodDisruptionBudget as eligible', async () => {
     const eligible = async (): Promise<string[]> =>
       (await scrape(false)).filter((line) => line.startsWith('karpenter_voluntary_disruption_eligible_nodes'));
     const reason = (name: string): string => `karpenter_voluntary_disruption_eligible_nodes{reason="${name}"}`;
@@ -142,7 +142,7 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
     );
   });
 
-  test('a cloud that fails leaves its own families empty and the others as they are', async () => {
+  test("with a failing cloud leave only the cloud's families empty", async () => {
     world.cloud.instanceTypes = () => Promise.reject(new Error('away'));
     const lines = await scrape(false);
 
@@ -151,7 +151,7 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
   });
 
   // Rule `instance-types/built-in-prices`.
-  test('say where on-demand prices come from, and of when they are', async () => {
+  test('have the source and age of on-demand prices', async () => {
     const registry = new Registry();
     const cloud = Object.assign(Object.create(world.deps.cloud) as typeof world.deps.cloud, {
       priceList: { source: 'estimate', at: 1_784_555_070_000 },

@@ -59,7 +59,7 @@ describe('notifications (surfaces/notifications)', () => {
     });
   const parsed = () => received.map(({ body }) => JSON.parse(body) as { id: string; type: string; subject: string });
 
-  test('a password of the URL is sent as one, and no message has it or a secret in place of its file', async () => {
+  test('a password in the URL is sent as basic authentication, and messages contain neither it nor another secret', async () => {
     const { port } = server.address() as AddressInfo;
     const said: string[] = [];
     const log = { warn: (facts: object) => void said.push(JSON.stringify(facts)), info: () => undefined };
@@ -92,7 +92,7 @@ describe('notifications (surfaces/notifications)', () => {
     });
   });
 
-  test('a receiver that fails is tried again with the same id, in order', async () => {
+  test('are retried to a failing receiver with the same id, in order', async () => {
     answers = ['cut', 503, 429, 200];
     const told = notifier();
     told.notify(event('n1'));
@@ -104,7 +104,7 @@ describe('notifications (surfaces/notifications)', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('what is refused for good, or too often, is given up with a warning, and the next one is told', async () => {
+  test('that are refused for good, or too often, are dropped with a warning, and the next one is sent', async () => {
     answers = [400, 500, 500, 500, 500, 200];
     const told = notifier();
     for (const name of ['bad', 'late', 'good']) told.notify(event(name));
@@ -118,7 +118,7 @@ describe('notifications (surfaces/notifications)', () => {
     expect(warnings).toEqual(['a notification was not taken', 'a notification was not taken']);
   });
 
-  test('a receiver that never answers holds nobody up, and so many wait at most', () => {
+  test('do not block on a silent receiver, and a limited number waits', () => {
     const never = notifier({ post: (() => new Promise(() => undefined)) as never });
     const published: string[] = [];
     const recorder = notifying(
@@ -132,7 +132,7 @@ describe('notifications (surfaces/notifications)', () => {
     expect(warnings).toEqual(['notifications are dropped: the receiver does not take them']);
   });
 
-  test('the same news is told once, and what nobody asked for is not', async () => {
+  test('are sent once for the same event, and only for requested kinds', async () => {
     const told = notifier();
     for (let i = 0; i < 3; i++) told.notify(event('n1'));
     told.notify(event('n1', 'Nominated'));
@@ -142,7 +142,7 @@ describe('notifications (surfaces/notifications)', () => {
     expect(parsed()).toHaveLength(1);
   });
 
-  test('what is told of a node is not told of its NodeClaim too', async () => {
+  test('about a node are not sent again for its NodeClaim', async () => {
     const told = notifier();
     const blocked = (kind: 'Node' | 'NodeClaim', name: string, message: string): void =>
       told.notify({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });

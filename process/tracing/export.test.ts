@@ -4,7 +4,7 @@ import type { ExportResult } from '@opentelemetry/core';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { sayingOnce } from './export.js';
 
-test('says once that traces are lost, and once that they are sent again', () => {
+test('lost traces are logged once, and once when they are sent again', () => {
   const lines: string[] = [];
   const say = (_: object, message: string): void => void lines.push(message);
   const answers: ExportResult[] = [

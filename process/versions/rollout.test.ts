@@ -38,7 +38,7 @@ class FakeDeployment implements Deployment {
 }
 
 // Rule `settings/worker-versions`.
-describe('the rollout of a build', () => {
+describe('rollout of worker builds', () => {
   let clock: ManualClock;
   let deployment: FakeDeployment;
   let said: string[];
@@ -68,7 +68,7 @@ describe('the rollout of a build', () => {
     for (let passed = 0; passed < ms; passed += secondMs) await clock.advance(secondMs);
   };
 
-  test('the build that comes up last is current', async () => {
+  test('the build that started last is current', async () => {
     come('a');
     await pass(secondMs);
     come('b');
@@ -78,7 +78,7 @@ describe('the rollout of a build', () => {
     expect(deployment.taken).toBe('b');
   });
 
-  test('one that was current before is again after a minute: a restart of its container in the middle of an upgrade changes nothing', async () => {
+  test('an earlier current build becomes current again after a minute, so that a restart of its container during an upgrade changes nothing', async () => {
     const before = come('a');
     await pass(secondMs);
     come('b');
@@ -91,7 +91,7 @@ describe('the rollout of a build', () => {
     expect([deployment.taken, again.rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
-  test('a build whose workers never restarted takes the place of one that left, within minutes, and keeps it', async () => {
+  test('a build whose workers never restarted replaces one that left, within minutes, and stays', async () => {
     const old = come('a');
     await pass(secondMs);
     const next = come('b');
@@ -103,7 +103,7 @@ describe('the rollout of a build', () => {
     expect([deployment.taken, old.rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
-  test('a build that crashes again and again, ever longer apart, loses its place for good', async () => {
+  test('a build that crashes again and again is not made current any more', async () => {
     come('a');
     await pass(secondMs);
     let currentMs = 0;
@@ -119,7 +119,7 @@ describe('the rollout of a build', () => {
     expect([deployment.taken, currentMs < 6 * minuteMs]).toEqual(['a', true]);
   });
 
-  test('workers without a version take the place of a build that left, and a build theirs', async () => {
+  test('workers without a version replace a build that left, and a build replaces them', async () => {
     const versioned = come('a');
     await pass(secondMs);
     const byHand = come(undefined);
@@ -134,7 +134,7 @@ describe('the rollout of a build', () => {
     expect(deployment.taken).toBeUndefined();
   });
 
-  test('it is retried until its workers poll, and other builds may not end before', async () => {
+  test('setting the current build is retried until its workers poll, and other builds may not end before', async () => {
     deployment.refusal = 'task queues are missing';
     const { rollout } = come('a');
     await pass(5 * secondMs);
@@ -145,7 +145,7 @@ describe('the rollout of a build', () => {
     expect(said.filter((text) => text.includes('cannot be made current yet'))).toHaveLength(1);
   });
 
-  test('the process is not ready as long as the current build has no worker and cannot be replaced', async () => {
+  test('the process is not ready while the current build has no worker and cannot be replaced', async () => {
     const { rollout } = come('a');
     await pass(secondMs);
     const next = come('b');
@@ -159,7 +159,7 @@ describe('the rollout of a build', () => {
     expect([deployment.taken, rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
-  test('workers without a version have nothing to do where no build is current', async () => {
+  test('workers without a version change nothing where no build is current', async () => {
     const { rollout } = come(undefined);
     await pass(secondMs);
     expect([rollout.waitsFor, said]).toEqual([undefined, []]);

@@ -7,8 +7,8 @@ const purseAt = (dollars: number) => {
   return { purse: new Purse(dollars, () => now), pass: (ms: number) => (now += ms) };
 };
 
-describe('the purse', () => {
-  test('counts what runs by the time, a minute at least', () => {
+describe('the cost limit of the AWS suite', () => {
+  test('counts running instances by time, for at least a minute', () => {
     const { purse, pass } = purseAt(10);
     purse.started('i-1', 6);
     pass(1_000);
@@ -22,7 +22,7 @@ describe('the purse', () => {
     expect(purse.spent).toBeCloseTo(1.1);
   });
 
-  test('sets aside what a step could cost at worst, and refuses what could be too much', () => {
+  test('reserves the highest cost of a step, and refuses a step that could exceed the limit', () => {
     const { purse } = purseAt(2);
     const step = { machines: 3, perHour: 2, minutes: 15 };
     expect(purse.hold(step)).toBeUndefined();
@@ -31,7 +31,7 @@ describe('the purse', () => {
     expect(purse.hold(step)).toBeUndefined();
   });
 
-  test('what was spent is not there for the next step', () => {
+  test('does not have for the next step what was spent', () => {
     const { purse, pass } = purseAt(2);
     purse.started('i-1', 6);
     pass(10 * minute);

@@ -10,8 +10,8 @@ const ec2 = (body: string, params: object = {}): RecordedCall => {
 const bodies = (...calls: RecordedCall[]): string[] => scrubbed(calls, names).map(({ body }) => body);
 const bodyOf = (text: string): string => bodies(ec2(text))[0]!;
 
-describe('what is recorded of an account', () => {
-  test('ids have stand-ins of their kind, the same in requests and answers', () => {
+describe('recordings of an AWS account without its identity', () => {
+  test('have stand-ins for ids, the same in requests and answers', () => {
     const [first, second] = scrubbed(
       [
         ec2('<a>i-0123456789abcdef0</a><b>subnet-0aaaaaaaaaaaaaaaa</b>'),
@@ -62,16 +62,16 @@ describe('what is recorded of an account', () => {
       '<m>User: arn:aws:sts::123456789012:assumed-role/Controller/session is not authorized. Encoded authorization failure message: -</m>',
     ],
     ['<time>2026-11-25T03:09:10.000Z</time><v>1.36.10</v>', '<time>2026-11-25T03:09:10.000Z</time><v>1.36.10</v>'],
-  ])('%s is kept as %s', (text, kept) => {
+  ])('%s is recorded as %s', (text, kept) => {
     expect(bodyOf(text)).toBe(kept);
   });
 
-  test('a cluster that is named like a folder of devices leaves devices alone', () => {
+  test('leave device names alone though the cluster is named like their folder', () => {
     const [call] = scrubbed([ec2('<d>/dev/xvda</d><c>dev</c>')], { ...names, cluster: 'dev' });
     expect(call!.body).toBe('<d>/dev/xvda</d><c>recorded</c>');
   });
 
-  test('of EKS there is only what the provider reads, without address and certificates', () => {
+  test('have of EKS only what the provider reads, without endpoint and certificates', () => {
     const cluster = {
       name: 'prod',
       arn: 'arn:aws:eks:us-west-2:998877665544:cluster/prod',
@@ -93,13 +93,13 @@ describe('what is recorded of an account', () => {
     });
   });
 
-  test('user data is kept of no machine', () => {
+  test('have no user data of an instance', () => {
     const params = { LaunchTemplateData: { UserData: 'Y2VydGlmaWNhdGU=', ImageId: 'ami-0123456789abcdef0' } };
     const [call] = scrubbed([ec2('<userData>Y2VydGlmaWNhdGU=</userData>', params)], names);
     expect(JSON.stringify(call)).not.toContain('Y2VydGlmaWNhdGU=');
   });
 
-  test('where something of the account is left, there is no recording', () => {
+  test('are not written where anything of the account is left', () => {
     // A number with a digit before it is no account's by its form.
     const arn = 'arn:aws:iam::998877665544:role/x';
     expect(() => scrubbed([ec2(`<a>${arn}</a><odd>1998877665544</odd>`)], names)).toThrow(

@@ -35,13 +35,13 @@ function result(seed: number, price: number, theirs: number[], more: Partial<Pla
   };
 }
 
-describe('report', () => {
-  test('the median is a value that was measured', () => {
+describe('report of a benchmark', () => {
+  test('gives as median a measured value', () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(median([4, 1, 2, 3])).toBe(2);
   });
 
-  test('a summary holds means and worst cases against the best run', () => {
+  test('has means and worst cases against the best run', () => {
     const summary = summarize('generic', [result(1, 1.5, [3, 2]), result(2, 2.5, [2, 4])]);
     expect(summary).toMatchObject({ cases: 2, comparable: 2, dearer: 1, fewerPods: 0, brokenStowage: 0 });
     expect(summary.meanSaved).toBeCloseTo(0, 9); // a quarter saved, a quarter lost
@@ -52,7 +52,7 @@ describe('report', () => {
     expect(summary.leastWarmSpeedup).toBeCloseTo(200, 9);
   });
 
-  test('a case without a plan counts as broken, not as saved', () => {
+  test('counts a case without a plan as broken, not as saved', () => {
     const failed: PlanResult = {
       kind: 'corner',
       size: 10,
@@ -65,7 +65,7 @@ describe('report', () => {
     expect(planTable([failed])).toContain('corner 10 #1');
   });
 
-  test('several kinds come with a line for all of them', () => {
+  test('has a line for all of several kinds of cases', () => {
     const all = summaries([result(1, 1, [2]), { ...result(1, 1, [2]), kind: 'corner' }]);
     expect(all.map(({ kind }) => kind)).toEqual(['generic', 'corner', 'all']);
     expect(summaryMarkdown(all).split('\n')).toHaveLength(5);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
-test('a build that fails says where in one message, and leaves neither half a build nor an earlier one changed', () => {
+test('a failing build gives one message with the place, and leaves no half build and the earlier one unchanged', () => {
   const root = mkdtempSync(join(tmpdir(), 'build-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   for (const path of ['tools/root.mjs', 'tools/build', 'package.json', 'package-lock.json', 'examples'])

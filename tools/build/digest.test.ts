@@ -18,13 +18,13 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-test('the same files have the same digest, in any order and however new', () => {
+test('the digest of files is the same in any order and whatever their age', () => {
   const before = digestOf(root, at('a.ts', 'b.ts'));
   write('a.ts', 'one');
   expect(digestOf(root, at('b.ts', 'a.ts'))).toBe(before);
 });
 
-test('another content, another name, one file less or the same text divided otherwise: another digest', () => {
+test('the digest of files differs by content, name, a missing file and by where one ends', () => {
   const seen = [digestOf(root, at('a.ts', 'b.ts')), digestOf(root, at('a.ts'))];
   write('a.ts', 'One');
   seen.push(digestOf(root, at('a.ts', 'b.ts')));
@@ -37,7 +37,7 @@ test('another content, another name, one file less or the same text divided othe
 });
 
 // V8: a code cache made under other flags is refused, and each start compiles anew.
-test('other flags of Node: another digest', () => {
+test('the digest of files differs by flags of Node', () => {
   const before = digestOf(root, at('a.ts'));
   vi.stubEnv('NODE_OPTIONS', '--max-semi-space-size=32');
   expect(digestOf(root, at('a.ts'))).not.toBe(before);

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const stowage = (...args: string[]) => spawnSync(join(folder, 'stowage.mjs'), args, { cwd: folder, encoding: 'utf8' });
 
-test('one file is the whole command, away from the clone and its packages: it has its version, plans, and writes the definitions', () => {
+test('the single-file command runs without the repository and its packages: it has its version, plans, and writes CRDs', () => {
   expect(stowage('--version').stdout).toBe('7.8.9\n');
   const plan = stowage('plan', '--objects', 'cluster.json', '--catalogue', 'instance-types.json');
   expect(plan.stderr).toBe('');
@@ -28,13 +28,13 @@ test('one file is the whole command, away from the clone and its packages: it ha
   expect(stowage('crds').stdout).toContain('kind: CustomResourceDefinition');
 });
 
-test('one file has what sources read beside themselves', () => {
+test('the single-file command has the files that sources read at run time', () => {
   const text = readFileSync(join(folder, 'stowage.mjs'), 'utf8');
 
   expect(text).not.toMatch(/new URL\(["'`]\.\/[\w.-]+\.json/);
 });
 
-test('run, which needs a native library, says where it is', () => {
+test("the single-file command's run, which needs a native library, says where to get it", () => {
   const { status, stderr } = stowage('run');
 
   expect(status).toBe(2);

@@ -37,14 +37,14 @@ function brokenLinks(path: string, text: string): readonly string[] {
   });
 }
 
-test('every link of a page within the repository leads to a file and a heading', () => {
+test('every link between pages of the repository leads to an existing file and heading', () => {
   expect(pages.length).toBeGreaterThan(20);
   expect(pages.flatMap((path) => brokenLinks(path, readFileSync(path, 'utf8')).map((to) => `${path}: ${to}`))).toEqual(
     [],
   );
 });
 
-test('a link to a missing file or heading is found', () => {
+test('a link to a missing file or heading is reported', () => {
   const text = '[a](none.md) [b](README.md#none) [c](README.md#stowage) [d](README.md)';
   expect(brokenLinks('README.md', text)).toEqual(['none.md', 'README.md#none']);
 });

@@ -17,12 +17,12 @@ for (const path of sources)
 const meanOneThing = ['explainPod', 'interceptors', 'PastDisruption', 'RepairPolicy'];
 
 // A name that two files export has to be told apart by whoever reads it.
-test('a name is exported by one file', () => {
+test('each name is exported by one file', () => {
   expect(byName.size).toBeGreaterThan(1500);
   const twice = [...byName].filter(([name, paths]) => paths.length > 1 && !meanOneThing.includes(name));
   expect(Object.fromEntries(twice)).toEqual({});
 });
 
-test('nothing is excused that is not there', () => {
+test('no excuse for a shared name is left over', () => {
   expect(meanOneThing.filter((name) => (byName.get(name) ?? []).length < 2)).toEqual([]);
 });

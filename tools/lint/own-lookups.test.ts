@@ -33,7 +33,7 @@ function reported(code: string): number {
   return messages.length;
 }
 
-test('reports plain objects that are looked up by a text', () => {
+test('own-lookups reports plain objects that are looked up by a string', () => {
   const code = `
     export const a = (labels: Readonly<Record<string, string>>, key: string): unknown => labels[key];
     export const b = (table: { x: number }, key: string): boolean => key in table;
@@ -43,7 +43,7 @@ test('reports plain objects that are looked up by a text', () => {
   expect(reported(code)).toBe(4);
 });
 
-test('leaves lists, literal keys, maps and plain assignments alone', () => {
+test('own-lookups accepts lists, literal keys, maps and plain assignments', () => {
   const code = `
     export const a = (list: readonly string[], i: number): unknown => list[i];
     export const b = (table: Record<'x' | 'y', string>, key: 'x' | 'y'): unknown => table[key];

@@ -16,7 +16,7 @@ test.each([
   'const one = async (node) => { await write(node); }; inBatches(nodes, one);',
   'Promise.all(claims.map(async (claim) => { try { await a(claim); } finally { await b(claim); } }));',
   'Promise.all(claims.map((claim) => begin(claim)));',
-])('reports %s', (code) => {
+])('own-outcomes reports %s', (code) => {
   expect(reported(code)).toBe(1);
 });
 
@@ -27,6 +27,6 @@ test.each([
   'const one = async (node) => { try { await write(node); } catch (error) { note(error); } }; inBatches(nodes, one);',
   'Promise.all([one(), other()]);',
   'claims.map((claim) => begin(claim));',
-])('lets %s be', (code) => {
+])('own-outcomes accepts %s', (code) => {
   expect(reported(code)).toBe(0);
 });

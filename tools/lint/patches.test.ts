@@ -29,14 +29,14 @@ describe('docs/patches.md', () => {
     expect(rows.map(({ id }) => id).sort()).toEqual([...live].sort());
   });
 
-  test('says of each which workflow it is in, since when, what it keeps and when it may go', () => {
+  test('says of each patch its workflow, since when, what it keeps and when it may go', () => {
     for (const { id, rest } of rows) {
       expect([id, rest.length, rest.every((cell) => cell !== '')]).toEqual([id, 4, true]);
       expect([id, rest[3]]).toEqual([id, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
     }
   });
 
-  test('is read as it is written: patches in code, on one line or two, and rows of the table', () => {
+  test('is parsed together with patches in code, on one line or two', () => {
     const code = "if (patched('early-launch')) a();\ndeprecatePatch(\n  'old-drain',\n);\nconst outcome = 'patched';";
     expect(patchesIn(code)).toEqual(['early-launch', 'old-drain']);
     const table = '| patch | workflow |\n| --- | --- |\n| `early-launch` | `provision` | 0.2.0 | the order | 0.4.0 |';

@@ -50,7 +50,7 @@ test.each([
   ['expect(flag).not.toBeUndefined()', 'boolean'],
   ['expect(name).toBeDefined()', 'string | null'],
   ['expect(one).toBeNull()', '{ size: number; } | undefined'],
-])('reports %s', (statement, type) => {
+])('possible-matchers reports %s', (statement, type) => {
   expect(reported(statement)).toEqual([expect.stringContaining(`(${type})`)]);
 });
 
@@ -61,6 +61,6 @@ test.each([
   'expect(any).toBeUndefined()',
   'expect(flag).toBe(false)',
   'expect.any(flag)',
-])('lets %s be', (statement) => {
+])('possible-matchers accepts %s', (statement) => {
   expect(reported(statement)).toEqual([]);
 });

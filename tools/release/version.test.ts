@@ -22,16 +22,16 @@ test.each([
   ['v1.2.3', '', /is no version/],
   ['1.2', '', /is no version/],
   ['1.02.3', '', /is no version/],
-])('%s after %s', (version, before, problem) => {
+])('next version: %s after %s', (version, before, problem) => {
   const found = versionProblem(version, before);
   if (problem === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(problem);
 });
 
-describe('the changelog', () => {
+describe('the changelog at a release', () => {
   const text = '# Changelog\n\n## Unreleased\n\n### Added\n\n- a\n\n## 0.1.0 - 2026-01-01\n\n- b\n';
 
-  test('gives what was unreleased to the version, and begins anew', () => {
+  test('gives the unreleased entries to the version, and begins a new section', () => {
     const after = releasedChangelog(text, '0.2.0', '2026-02-01');
 
     expect(notesOf(after, 'Unreleased')).toBe('');
@@ -40,12 +40,12 @@ describe('the changelog', () => {
     expect(notesOf(after, '0.1')).toBeUndefined();
   });
 
-  test('of the repository has something unreleased', () => {
+  test('of this repository has unreleased entries', () => {
     expect(notesOf(read('CHANGELOG.md'), 'Unreleased')).toMatch(/^### /);
   });
 });
 
-test('the version is written everywhere, and nothing else changes', () => {
+test('a release writes its version everywhere, and changes nothing else', () => {
   for (const name of ['package.json', 'package-lock.json']) {
     const { version } = JSON.parse(read(name)) as { version: string };
     expect(versionedPackage(read(name), version)).toBe(read(name));
@@ -59,24 +59,24 @@ test('the version is written everywhere, and nothing else changes', () => {
   expect(parse(versionedChart(chart, '9.8.7'))).toEqual({ ...parse(chart), version: '9.8.7', appVersion: '9.8.7' });
 });
 
-describe('the image in the values of the chart', () => {
+describe("the image in the chart's values at a release", () => {
   const values = read('deploy/chart/values.yaml');
   const digest = `sha256:${'a'.repeat(64)}`;
 
-  test('is the one of the release', () => {
+  test('is the released one', () => {
     const before = parse(values) as { image: object };
     const image = { ...before.image, repository: 'ghcr.io/o/stowage', digest };
 
     expect(parse(pinnedValues(values, 'ghcr.io/o/stowage', digest))).toEqual({ ...before, image });
   });
 
-  test('is named by a digest, and in values that have a place for it', () => {
+  test('has a digest, where the values have a field for it', () => {
     expect(() => pinnedValues(values, 'r', 'latest')).toThrow(/is no digest/);
     expect(() => pinnedValues('image: {}\n', 'r', digest)).toThrow(/no image\.repository/);
   });
 });
 
-test('the manifest for krew has the archive of the release for Linux and macOS, by its checksum', () => {
+test("the krew manifest has the release's archives for Linux and macOS, with their checksums", () => {
   const sha256 = 'ab'.repeat(32);
   const manifest: unknown = parse(krewManifest({ version: '1.2.3', repository: 'owner/stowage', sha256 }));
 

@@ -22,18 +22,18 @@ interface Workflow {
 const folder = '.github/workflows';
 const files = readdirSync(folder).map((name) => [name, readFileSync(`${folder}/${name}`, 'utf8')] as const);
 
-describe.each(files)('%s', (_, text) => {
+describe.each(files)('the workflow %s', (_, text) => {
   const workflow = parse(text) as Workflow;
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
   const runs = steps.flatMap(({ run }) => run ?? []);
 
-  test('takes actions by commit, with the version beside it', () => {
+  test('uses actions by commit, with the version beside it', () => {
     const used = text.split('\n').filter((line) => /\buses:/.test(line));
     expect(used.length).toBeGreaterThan(0);
     for (const line of used) expect(line).toMatch(/uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test('may read and no more unless a job says so, keeps no credentials, and ends', () => {
+  test('has read permissions unless a job says otherwise, keeps no credentials, and has timeouts', () => {
     expect(workflow.permissions).toEqual({ contents: 'read' });
     for (const { uses, with: given } of steps) {
       if (uses?.startsWith('actions/checkout@')) expect(given).toMatchObject({ 'persist-credentials': false });
@@ -41,7 +41,7 @@ describe.each(files)('%s', (_, text) => {
     for (const job of Object.values(workflow.jobs)) expect(job['timeout-minutes']).toBeGreaterThan(0);
   });
 
-  test('runs no code of packages where a job has more than the right to read', () => {
+  test('runs no package code in jobs with more than read permissions', () => {
     for (const { permissions, env, steps: own } of Object.values(workflow.jobs)) {
       if (permissions === undefined) continue;
       expect(JSON.stringify(env ?? {})).not.toContain('github.token');
@@ -49,7 +49,7 @@ describe.each(files)('%s', (_, text) => {
     }
   });
 
-  test('runs what there is', () => {
+  test('runs only scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
     const named = runs.flatMap((run) => [...run.matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name));
     expect(named.filter((name) => lookUp(scripts, name) === undefined)).toEqual([]);
@@ -64,7 +64,7 @@ describe.each(files)('%s', (_, text) => {
   });
 });
 
-test('a release signs the image and the chart by their digests, and logs in to the registry after all that needs no login', () => {
+test('a release signs image and chart by digest, and logs in to the registry after all that needs no login', () => {
   const [job] = Object.values((parse(readFileSync(`${folder}/release.yml`, 'utf8')) as Workflow).jobs);
   const does = job!.steps.map(({ uses = '', run = '' }) => `${uses}${run}`);
   const signed = does.flatMap((text) => (/^cosign sign --yes (.*)$/m.exec(text)?.[1] ?? '').match(/\S+/g) ?? []);

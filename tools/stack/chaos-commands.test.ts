@@ -147,7 +147,7 @@ const prices = () => clients.pricing().send(new GetProductsCommand({ ServiceCode
 const profiles = (key?: string) => clients.iam(key).send(new ListInstanceProfilesCommand({}));
 const parameter = (key?: string) => clients.ssm(key).send(new GetParameterCommand({ Name: image }));
 
-test('without a command the cloud is what EC2 is on a good day: late, and counting requests', async () => {
+test('chaos without a command: EC2 answers late and counts requests, as on a good day', async () => {
   await chaos('clear');
   expect(cloud.settings).toMatchObject({
     visibleAfterMs: 2_000,
@@ -165,13 +165,13 @@ test('without a command the cloud is what EC2 is on a good day: late, and counti
   await expect(list()).rejects.toMatchObject({ name: 'RequestLimitExceeded' });
 });
 
-describe('chaos', () => {
+describe('chaos commands', () => {
   test.each([
     ['error', 'InsufficientInstanceCapacity', 0],
     ['throttle', 'RequestLimitExceeded', 0],
     ['cut', 'socket hang up', 0],
     ['lost', 'socket hang up', 1],
-  ])('%s befalls as many calls as it says, after those it lets through', async (kind, words, ended) => {
+  ])('%s affects as many calls as it says, after those it lets through', async (kind, words, ended) => {
     await cloud.instances.adopt(['i-1', 'i-2', 'i-3'], {});
     const more = kind === 'error' ? ['--code', words] : [];
     await chaos(kind, 'TerminateInstances', '--after', '1', '--times', '1', ...more);
@@ -188,14 +188,14 @@ describe('chaos', () => {
   test.each([
     ['delay', ['--delay', '2'], { delayMs: 2000 }],
     ['hang', [], {}],
-  ])('%s arms a fault until it is cleared', async (kind, args, more) => {
+  ])('%s sets a fault until it is cleared', async (kind, args, more) => {
     await chaos(kind, '*', '--times', '0', ...args);
     expect(cloud.faults.list()).toMatchObject([{ kind, action: '*', times: 0, ...more }]);
     await chaos('clear');
     expect(cloud.faults.list()).toEqual([]);
   });
 
-  test('capacity takes pools away, the last rule first', async () => {
+  test('capacity removes the capacity of pools, and the last rule comes first', async () => {
     await chaos('capacity', 'm5.*', '--zone', 'us-west-2a', '--capacity-type', 'spot');
     await chaos('capacity', 'c*', '--left', '3', '--code', 'VcpuLimitExceeded');
     expect(cloud.pools.rules).toEqual([
@@ -218,7 +218,7 @@ describe('chaos', () => {
     expect(printed).toContain('1 spot prices changed');
   });
 
-  test('walk lets spot prices move and stop; set changes any setting', async () => {
+  test('walk starts and stops a random walk of spot prices; set changes any setting', async () => {
     await chaos('walk', '0.05', '--interval', '60');
     expect(cloud.settings.spotWalk).toEqual({ volatility: 0.05, intervalMs: 60_000, seed: 'stowage' });
     await chaos('walk', '0');
@@ -227,12 +227,12 @@ describe('chaos', () => {
     expect(cloud.settings).toMatchObject({ ipFamily: 'ipv6', joiner: { joinDelayMs: 9, readyDelayMs: 0 } });
   });
 
-  test('terminations lets instances take their time to end', async () => {
+  test('terminations makes instances end slowly', async () => {
     await chaos('terminations', '120');
     expect(cloud.settings.shuttingDownMs).toBe(120_000);
   });
 
-  test('slow holds every answer up', async () => {
+  test('slow delays every answer', async () => {
     await chaos('slow');
     expect(cloud.settings.latencyMs).toEqual({ from: 3000, to: 7000 });
     await chaos('slow', '--from', '0', '--to', '0');
@@ -257,7 +257,7 @@ describe('chaos', () => {
     await expect(prices()).rejects.toThrow('socket hang up');
   });
 
-  test('isolate takes IAM and the Pricing API away from Stowage alone, until it ends', async () => {
+  test('isolate takes IAM and the Pricing API from Stowage alone, until it ends', async () => {
     await chaos('isolate');
     await expect(profiles()).rejects.toThrow('socket hang up');
     await expect(prices()).rejects.toThrow('socket hang up');
@@ -267,7 +267,7 @@ describe('chaos', () => {
     await expect(profiles()).resolves.toBeDefined();
   });
 
-  test('require-proxy takes the direct way away from Stowage alone, until it ends', async () => {
+  test('require-proxy closes the direct way to AWS for Stowage alone, until it ends', async () => {
     await chaos('require-proxy');
     await expect(parameter()).rejects.toThrow('socket hang up');
     await expect(parameter('local')).resolves.toBeDefined();
@@ -275,7 +275,7 @@ describe('chaos', () => {
     await expect(parameter()).resolves.toBeDefined();
   });
 
-  test('instances, impair, interrupt and rebalance are of instances that there are', async () => {
+  test('instances, impair, interrupt and rebalance work on existing instances', async () => {
     await cloud.instances.adopt(['i-1'], { lifecycle: 'spot' });
     const sent = vi.spyOn(cloud.events, 'send');
     await chaos('instances');
@@ -289,7 +289,7 @@ describe('chaos', () => {
     await expect(chaos('impair', 'i-2')).rejects.toThrow('i-2');
   });
 
-  test('strangers fills the account with what is of others', async () => {
+  test('strangers fills the account with resources of others', async () => {
     cloud.configure({ profileUnknownMs: 0 });
     await chaos('strangers');
     const { templates, profiles, instances } = JSON.parse(printed) as Record<string, string[]>;
@@ -302,7 +302,7 @@ describe('chaos', () => {
     expect(cloud.instances.all().map(({ id }) => id)).toEqual(instances);
   });
 
-  test('permissions shows what IAM allowed to whom, and denied, by the shipped policy', async () => {
+  test('permissions lists what the shipped policy allowed and denied, by caller', async () => {
     await parameter();
     await cloud.instances.adopt(['i-other'], {});
     const end = new TerminateInstancesCommand({ InstanceIds: ['i-other'] });
@@ -315,7 +315,7 @@ describe('chaos', () => {
     });
   });
 
-  test('set makes an IPv6 cluster of the one that EKS describes', async () => {
+  test('set turns the cluster that EKS describes into an IPv6 cluster', async () => {
     const eks = client((config) => new EKSClient(config));
     const network = async () =>
       (await eks.send(new DescribeClusterCommand({ name: 'c' }))).cluster?.kubernetesNetworkConfig;
@@ -324,12 +324,12 @@ describe('chaos', () => {
     await expect(network()).resolves.toMatchObject({ ipFamily: 'ipv6', serviceIpv6Cidr: 'fd00:10:100::/108' });
   });
 
-  test('what cannot be understood is refused', async () => {
+  test('invalid commands are refused', async () => {
     await expect(chaos('slow', '--to', 'long')).rejects.toThrow('"long" is no number');
   });
 });
 
-test('every launch template is listed, in pages', async () => {
+test('the local cloud lists every launch template, in pages', async () => {
   const ec2 = clients.ec2();
   const first = await ec2.send(new DescribeLaunchTemplatesCommand({ MaxResults: 30 }));
   const second = await ec2.send(new DescribeLaunchTemplatesCommand({ MaxResults: 30, NextToken: first.NextToken }));

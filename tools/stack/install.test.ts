@@ -101,7 +101,7 @@ describe('the installer on a machine without Go', () => {
   test.each([
     ['x64', 'amd64'],
     ['arm64', 'arm64'],
-  ] as const)('downloads everything that is published for %s, and says that it does', async (arch, named) => {
+  ] as const)('downloads every published part for %s, and says so', async (arch, named) => {
     const { failed, stdout, stderr } = await install(arch);
 
     expect(stderr).toContain('(kubernetes downloaded, temporal downloaded)');
@@ -122,7 +122,7 @@ describe('the installer on a machine without Go', () => {
     expect(asked).toHaveLength(before);
   });
 
-  test('takes nothing of an archive whose checksum is another, says so, and asks for Go', async () => {
+  test('refuses an archive with another checksum, says so, and asks for Go', async () => {
     const path = [...pages.keys()].find((name) => name.endsWith('kubernetes-server-linux-amd64.tar.gz')) ?? '';
     const right = pages.get(path) ?? Buffer.of();
     pages.set(path, right.subarray(0, right.length / 2));
@@ -141,7 +141,7 @@ describe('the installer on a machine without Go', () => {
     }
   });
 
-  test('finishes the downloads beside what cannot be installed, and fails with the reason', async () => {
+  test('finishes other downloads where one part cannot be installed, and fails with the reason', async () => {
     const python = `#!/bin/sh
 case "$*" in
   --version) echo Python 3.11 ;;
@@ -161,7 +161,7 @@ esac
     }
   });
 
-  test('removes what a process left half-made, and begins anew', async () => {
+  test('removes what an aborted run left, and begins anew', async () => {
     await install('x64');
     const [whole = ''] = readdirSync(join(cache, 'stowage')).filter((name) => name.startsWith('kubernetes-'));
     rmSync(join(cache, 'stowage', whole), { recursive: true });

@@ -28,15 +28,15 @@ async function everyRow(): Promise<number[]> {
   }
 }
 
-describe('free ports', () => {
-  test('are nobody else’s, whoever asks and whether anybody listens yet', async () => {
+describe('free ports for stacks', () => {
+  test("are nobody else's, though nobody listens yet", async () => {
     const given = await Promise.all(Array.from({ length: 40 }, () => freePorts(22, claims)));
     const all = given.flat();
     expect(new Set(all).size).toBe(40 * 22);
     expect(readdirSync(claims).length).toBeGreaterThanOrEqual(40);
   });
 
-  test('are given again once nobody has asked for their row for long', async () => {
+  test('are reused once nobody has asked for their row for long', async () => {
     const [first = 0] = await freePorts(1, claims);
     utimesSync(join(claims, String(first)), dayAgo, dayAgo);
     expect(await everyRow()).toContain(first);
@@ -55,7 +55,7 @@ describe('free ports', () => {
     }
   });
 
-  test('more than a row has are refused', async () => {
+  test("beyond a row's size are refused", async () => {
     await expect(freePorts(41, claims)).rejects.toThrow('41 ports are wanted at once; at most 40 are given.');
   });
 });

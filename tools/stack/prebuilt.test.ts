@@ -60,8 +60,8 @@ const ofArchive = (members: Record<string, string>, path = 'tools.tar.gz'): Pin 
   sha512: hash('sha512', archive),
 });
 
-describe('what a release page has', () => {
-  test.each(['tool', 'moved'])('is there, and can be run: %s', async (path) => {
+describe('prebuilt parts from release pages', () => {
+  test.each(['tool', 'moved'])('exist and can be run: %s', async (path) => {
     await download(ofFile(path), folder);
 
     expect(readdirSync(folder)).toEqual(['bin']);
@@ -69,13 +69,13 @@ describe('what a release page has', () => {
     expect(statSync(join(folder, 'bin/tool')).mode & 0o777).toBe(0o755);
   });
 
-  test('is no program outside of bin', async () => {
+  test('are programs only below bin', async () => {
     await download(ofFile('tool', 'stages/ready.yaml'), folder);
 
     expect(statSync(join(folder, 'stages/ready.yaml')).mode & 0o777).toBe(0o644);
   });
 
-  test('is taken out of an archive, and what nobody wants of it is not', async () => {
+  test('are taken out of an archive without other files', async () => {
     await download(ofArchive({ 'release/bin/tool': 'bin/tool', 'release/bin/other': 'bin/another' }), folder);
 
     expect(readdirSync(folder)).toEqual(['bin']);
@@ -114,14 +114,14 @@ describe('what a release page has', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('with a right checksum but no archive is refused', async () => {
+  test('that are no archive, with a right checksum, are refused', async () => {
     const pin = { url: at('tool'), source, members: { tool: 'bin/tool' }, sha256: hash('sha256', program) };
 
     await expect(download(pin, folder)).rejects.toThrow(/tool: it holds no tool/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('on a server that is not there says so', async () => {
+  test('report a server that does not exist', async () => {
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;
@@ -133,7 +133,7 @@ describe('what a release page has', () => {
   });
 });
 
-describe('the shortest way', () => {
+describe('how a part of the stack is installed', () => {
   const ways = (pins: readonly Pin[] | undefined) => {
     const said: string[] = [];
     const compile = (): Promise<void> => {
@@ -149,15 +149,15 @@ describe('the shortest way', () => {
     return way.then((taken) => ({ taken, said, found: readFileSync(join(folder, 'bin/tool'), 'latin1') }));
   };
 
-  test('is to download what is pinned', async () => {
+  test('is by download where a download is pinned', async () => {
     expect(await ways([ofFile('tool')])).toMatchObject({ taken: 'downloaded', said: ['downloading tool'] });
   });
 
-  test('is to compile what is not', async () => {
+  test('is by compiling where none is pinned', async () => {
     expect(await ways(undefined)).toEqual({ taken: 'compiled', said: [], found: 'compiled' });
   });
 
-  test('is to compile all, saying why, where one of several cannot be had', async () => {
+  test('is by compiling everything, with the reason, where one of several parts cannot be downloaded', async () => {
     const { taken, said, found } = await ways([
       ofArchive({ 'release/bin/other': 'bin/another' }),
       ofFile('tool', 'stages/ready.yaml'),
@@ -171,7 +171,7 @@ describe('the shortest way', () => {
   });
 });
 
-describe('what is pinned', () => {
+describe('pinned downloads', () => {
   const pinned = JSON.parse(readFileSync('tools/stack/prebuilt.json', 'utf8')) as Pinned;
   const all = Object.values(pinned).flatMap((platforms) => Object.values(platforms).flat());
   const modules = readFileSync('tools/stack/kubernetes/go.mod', 'utf8');
@@ -179,7 +179,7 @@ describe('what is pinned', () => {
   const urls = (component: string, platform: string): string[] =>
     (pinsFor(pinned, component, platform) ?? []).map(({ url }) => url);
 
-  test('has a checksum and says where that was read', () => {
+  test('have a checksum and its source', () => {
     expect(all.length).toBeGreaterThan(0);
     for (const { url, source: read, sha256 = '', sha512 = '' } of all) {
       expect(url).toMatch(/^https:\/\//);
@@ -191,7 +191,7 @@ describe('what is pinned', () => {
   test.each([
     ['linux-x64', 'amd64', 'arm64'],
     ['linux-arm64', 'arm64', 'amd64'],
-  ])('for %s is what is built for %s', (platform, own, others) => {
+  ])('for %s are built for %s', (platform, own, others) => {
     for (const component of ['kubernetes', 'temporal']) {
       const named = urls(component, platform).join(' ');
       expect(named).toContain(own);
@@ -199,7 +199,7 @@ describe('what is pinned', () => {
     }
   });
 
-  test('is of the versions that are compiled otherwise', () => {
+  test('have the versions that are compiled otherwise', () => {
     for (const platform of ['linux-x64', 'linux-arm64']) {
       const [server, etcd, kwok, ...stages] = urls('kubernetes', platform);
       expect(server).toContain(`/${version('k8s.io/kubernetes')}/`);
@@ -215,7 +215,7 @@ describe('what is pinned', () => {
     }
   });
 
-  test('is nothing where a project publishes no program for the platform', () => {
+  test('do not exist where a project publishes none for the platform', () => {
     expect(pinsFor(pinned, 'kubernetes', 'darwin-arm64')).toBeUndefined();
     expect(pinsFor(pinned, 'moto', 'linux-x64')).toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { shellLines } from './shell-environment.js';
 
 const stack = { cluster: 'stowage-local', region: 'us-west-2' };
 
-test('a shell has the stack’s kubectl and temporal before any others, and its administrator’s kubeconfig', () => {
+test("the stack's shell has its kubectl and temporal first on PATH, and the administrator's kubeconfig", () => {
   const lines = shellLines({
     ...stack,
     endpoints: {
@@ -17,7 +17,7 @@ test('a shell has the stack’s kubectl and temporal before any others, and its 
   expect(lines.at(-1)).toBe(`export PATH='/cache/kubernetes':'/cache/temporal':"$PATH"`);
 });
 
-test('of a stack without these parts nothing is put on PATH', () => {
+test("the stack's shell of a stack without these parts has an unchanged PATH", () => {
   expect(shellLines({ ...stack, endpoints: {} })).toEqual([`export CLUSTER_NAME='stowage-local'`]);
 });
 

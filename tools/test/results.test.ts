@@ -15,7 +15,7 @@ test('a file that passes only when run again is a failure with a name', () => {
   );
 });
 
-test('a run in which a step was left out says so', () => {
+test('a run with a step left out says so', () => {
   expect(verdictOf({ failed: [], unstable: [], leftOut: [{ name: 'first-node' }] })).toBe(
     'every step passed; LEFT OUT: first-node (see above)',
   );

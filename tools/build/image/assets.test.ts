@@ -17,24 +17,24 @@ function sources(files: Readonly<Record<string, string>>): string[] {
 
 const reading = (name: string): string => `readFileSync(new URL('./${name}', import.meta.url), 'utf8');`;
 
-describe('files that sources read beside themselves', () => {
-  test('the list of prices is one', () => {
+describe('files that sources read at run time, in the image', () => {
+  test('include the list of prices', () => {
     expect(assetsOf(process.cwd(), ['cloud/aws/list-prices.ts'])).toEqual([
       { name: 'list-prices.json', path: 'cloud/aws/list-prices.json' },
     ]);
   });
 
-  test('scripts are none: those are bundled', () => {
+  test('exclude scripts, which are bundled', () => {
     expect(assetsOf(process.cwd(), ['worker/packing-pool.ts'])).toEqual([]);
   });
 
-  test('one that is missing is named', () => {
+  test('fail the build by name when missing', () => {
     expect(() => assetsOf(folder, sources({ 'a/one.ts': reading('gone.json') }))).toThrow(
       'a/one.ts reads a/gone.json, which is not there',
     );
   });
 
-  test('two of one name cannot lie in one folder', () => {
+  test('fail the build when two have one name in a folder', () => {
     const inputs = sources({
       'b/one.ts': reading('list.json'),
       'b/list.json': '{}',

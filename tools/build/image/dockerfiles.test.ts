@@ -10,12 +10,12 @@ describe.each(files)('%s', (file) => {
   const text = readFileSync(file, 'utf8');
   const stages = text.split(/^(?=FROM )/m).slice(1);
 
-  test('names its bases by version and digest', () => {
+  test('names its base images by version and digest', () => {
     const pinned = /^ARG (BUILD|NODE)_IMAGE=node:\d+\.\d+\.\d+-bookworm(-slim)?@sha256:[0-9a-f]{64}$/;
     expect(basesOf(text)).toEqual([expect.stringMatching(pinned), expect.stringMatching(pinned)]);
   });
 
-  test('runs programs on the builder’s architecture alone', () => {
+  test("runs programs on the builder's architecture alone", () => {
     const running = stages.filter((stage) => /^RUN /m.test(stage));
     expect(running.length).toBeGreaterThan(0);
     for (const stage of running) expect(stage).toMatch(/^FROM --platform=\$BUILDPLATFORM /);
@@ -24,7 +24,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('both have the same bases, of the Node that the suite of the installation has', () => {
+test('both Dockerfiles have the same bases, with the Node version of the install suite', () => {
   const [first, second] = files.map((file) => basesOf(readFileSync(file, 'utf8')));
   expect(second).toEqual(first);
   const [, version] =

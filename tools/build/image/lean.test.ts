@@ -28,7 +28,7 @@ async function bundled(
   };
 }
 
-describe('the AWS SDK in a bundle', () => {
+describe('the AWS SDK in the bundle', () => {
   const program = [
     `import { DescribeSubnetsCommand, EC2Client } from '@aws-sdk/client-ec2';`,
     `new EC2Client({}).send(new DescribeSubnetsCommand({}));`,
@@ -38,27 +38,27 @@ describe('the AWS SDK in a bundle', () => {
     lean = await bundled(program, [pureShapes, sdkModules]);
   });
 
-  test('is its modules alone: a package in both forms would be there twice, and know its own errors by half', () => {
+  test("has only its ES modules, since both forms would not know each other's errors", () => {
     const sdk = lean.files.filter((path) => /node_modules\/@(aws-sdk|smithy)\/.*\.js$/.test(path));
     expect(sdk.length).toBeGreaterThan(20);
     expect(sdk.filter((path) => !path.includes('/dist-es/'))).toEqual([]);
   });
 
-  test('has the commands that are used with their shapes, and no others', () => {
+  test('has the used commands with their shapes, and no others', () => {
     expect(lean.text).toContain('DescribeSubnets');
     expect(lean.text).toContain('MapPublicIpOnLaunch');
     expect(lean.text).not.toContain('DescribeTransitGateways');
     expect(lean.text).not.toContain('TransitGatewayAttachmentId');
   });
 
-  test('is larger by all other shapes where nobody says that they are pure', async () => {
+  test('is larger by all other shapes where these are not declared pure', async () => {
     const { text } = await bundled(program, [sdkModules]);
     expect(text).toContain('TransitGatewayAttachmentId');
     expect(text.length).toBeGreaterThan(2 * lean.text.length);
   });
 });
 
-test('zod speaks English alone', async () => {
+test("the bundle has zod's English messages alone", async () => {
   const program = [`import { z } from 'zod';`, `console.log(z.string().safeParse(1).error.message);`];
   const { files } = await bundled(program, [withoutLanguages]);
   expect(files.filter((path) => /\/zod\/v4\/locales\/(?!index)/.test(path))).toEqual([
@@ -66,7 +66,7 @@ test('zod speaks English alone', async () => {
   ]);
 });
 
-test('a URL is that of Node, for packages of both forms', async () => {
+test('the bundle uses the URL of Node for packages of both forms', async () => {
   const program = [`import { URL as Own } from 'whatwg-url';`, `export default [Own, require('whatwg-url').URL];`];
   const { text, files } = await bundled(program, [withoutUrlTables]);
   expect(files.filter((path) => path.includes('node_modules'))).toEqual([]);

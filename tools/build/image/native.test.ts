@@ -18,14 +18,14 @@ test.each([
   // Who builds for the machine itself says nothing.
   ['', 'arm64', 'releases/aarch64-unknown-linux-gnu'],
   [undefined, 'x64', 'releases/x86_64-unknown-linux-gnu'],
-])('an image for "%s", built on %s, has %s', (arch, own, folder) => {
+])('native libraries: an image for "%s", built on %s, has %s', (arch, own, folder) => {
   expect(nativeLibrary(bridge, arch, own)).toBe(folder);
 });
 
-test('an architecture that is not made is named, and those that are', () => {
+test('native libraries: an unsupported architecture is reported with the supported ones', () => {
   expect(() => nativeLibrary(bridge, 'riscv64', 'x64')).toThrow(/riscv64: amd64 and arm64 are made/);
 });
 
-test('a library that is not there is no image', () => {
+test('native libraries: a missing library fails the image', () => {
   expect(() => nativeLibrary(join(bridge, 'elsewhere'), 'arm64')).toThrow(/no library in releases\/aarch64/);
 });

@@ -19,7 +19,7 @@ export const last = (): never => {
 };
 `;
 
-describe('a map of lines', () => {
+describe('the source map of the workflow bundle in an image', () => {
   let code: string;
   let full: Payload;
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe('a map of lines', () => {
     full = JSON.parse(built.map) as Payload;
   });
 
-  test('says for every place in the code the line that the full one says', () => {
+  test('gives for every position the line of the full map', () => {
     const [whole, lines] = [new SourceMap(full), new SourceMap(linesOf(full) as Payload)];
     const placeIn = (map: SourceMap, row: number, column: number): unknown => {
       const found = map.findEntry(row, column);
@@ -41,18 +41,18 @@ describe('a map of lines', () => {
     }
   });
 
-  test('is a fraction of the full one, without names and texts', () => {
+  test('is a fraction of the full map, without names and sources', () => {
     const { mappings, names, ...rest } = linesOf(full);
     expect(mappings.length).toBeLessThan(full.mappings.length / 2);
     expect({ names, ...rest }).toEqual({ version: 3, file: full.file, sources: ['a/source.ts'], names: [] });
   });
 
-  test('refuses what is no map', () => {
+  test('refuses what is no source map', () => {
     expect(() => linesOf({ ...full, mappings: 'AA!A' })).toThrow(`a source map's mappings have no character "!"`);
   });
 });
 
-describe('workflows as an image has them', () => {
+describe('the workflow bundle in an image', () => {
   const bundle = async (): Promise<string> => {
     const { code } = await transform(`var __TEMPORAL__ = { longer: 1 };\n${source.replaceAll('export ', '')}`, {
       loader: 'ts',
@@ -63,7 +63,7 @@ describe('workflows as an image has them', () => {
     return code.replace('/**', '/*! a licence — */ /**');
   };
 
-  test('are ASCII without comments, and do what they did', async () => {
+  test('is ASCII without comments, and behaves as before', async () => {
     const { code, files } = await slimmed(await bundle());
     expect(code).toMatch(/^[\n\x20-\x7e]*$/);
     expect(code).not.toMatch(/licence|first line/);
@@ -74,7 +74,7 @@ describe('workflows as an image has them', () => {
     expect(context.__TEMPORAL__).toEqual({ longer: 1 });
   });
 
-  test('lead a stack trace to the line of the source', async () => {
+  test('gives stack traces with lines of the sources', async () => {
     const { code } = await slimmed(await bundle());
     const [, encoded = ''] = /^\/\/# sourceMappingURL=data:application\/json;base64,(.*)$/m.exec(code) ?? [];
     const map = new SourceMap(JSON.parse(Buffer.from(encoded, 'base64').toString()) as Payload);

@@ -22,18 +22,18 @@ function pathsIn(value: unknown, known: ReadonlySet<string>, path = ''): string[
   return Object.entries(value).flatMap(([name, own]) => pathsIn(own, known, path === '' ? name : `${path}.${name}`));
 }
 
-test('docs/disruption-policy.md is what the definition says (npm run generate)', () => {
+test('docs/disruption-policy.md is current (npm run generate)', () => {
   expect(bare(readFileSync('docs/disruption-policy.md', 'utf8'))).toBe(bare(policyPage(manifest)));
 });
 
-describe('the examples', () => {
+describe('examples in docs/disruption-policy.md', () => {
   const fields = Object.keys(spec.properties ?? {});
 
-  test('are of the fields that there are', () => {
+  test('use only existing fields', () => {
     expect(Object.keys(examples)).toEqual(fields);
   });
 
-  test.each(fields)('%s is valid, and has nothing that does nothing', (field) => {
+  test.each(fields)('%s is valid, without fields that have no effect', (field) => {
     const object: unknown = parse(policyOf(field));
     const parsed = disruptionPolicies.parse(object);
     expect(parsed).toMatchObject({ ok: true });
@@ -42,14 +42,14 @@ describe('the examples', () => {
     expect(parsed).toMatchObject({ value: object as object });
   });
 
-  test('set every field', () => {
+  test('together set every field', () => {
     const leaves = new Set(leavesOf(spec).map(({ path }) => path));
     const set = new Set(fields.flatMap((field) => pathsIn((parse(policyOf(field)) as { spec: unknown }).spec, leaves)));
     expect([...leaves].filter((path) => !set.has(path))).toEqual([]);
   });
 });
 
-test('the policies of the chart to start from are valid', () => {
+test("the chart's example policies are valid", () => {
   const text = readFileSync('deploy/chart/examples/disruption-policies.yaml', 'utf8');
   const policies = parseAllDocuments(text).map((document): unknown => document.toJS());
   expect(policies.length).toBeGreaterThan(3);

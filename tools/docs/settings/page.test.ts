@@ -7,11 +7,11 @@ import { settingsPage } from './page.mjs';
 /** Prettier pads the columns of a table. */
 const bare = (text: string): string => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
 
-test('docs/settings.md has every setting as it is (npm run generate)', () => {
+test('docs/settings.md is current (npm run generate)', () => {
   expect(bare(readFileSync('docs/settings.md', 'utf8'))).toBe(bare(settingsPage(describeSettings())));
 });
 
-test('the chart takes the settings of `stowage run` and no others (npm run generate)', () => {
+test('the chart has the settings of `stowage run` and no others (npm run generate)', () => {
   const schema = JSON.parse(readFileSync('deploy/chart/values.schema.json', 'utf8')) as object;
 
   expect(schema).toEqual(withSettings(schema, describeSettings()));

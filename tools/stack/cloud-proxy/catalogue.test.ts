@@ -23,7 +23,7 @@ function motoOf(asked: string[]): Moto {
   return { ec2 } as unknown as Moto;
 }
 
-test('a region has the families that it is set to have, in every list, and no type of another', async () => {
+test("the local cloud's region has the configured families in every list, and no other type", async () => {
   let families: string[] | null = ['m5'];
   const asked: string[] = [];
   const catalogue = new Catalogue(motoOf(asked), 'us-west-2', undefined, () => families);
@@ -49,7 +49,7 @@ test('a region has the families that it is set to have, in every list, and no ty
   expect(asked).toHaveLength(before);
 });
 
-test('what could not be read is read again', async () => {
+test('the local cloud reads again what could not be read', async () => {
   let isAway = true;
   const moto = motoOf([]);
   const away = {

@@ -37,7 +37,7 @@ describe('DescribeInstanceStatus', () => {
     [filter('event.code', 'instance-stop'), []],
     [{}, ['i-well', 'i-system', 'i-kubelet', 'i-retired']],
     [{ IncludeAllInstances: 'true', ...filter('system-status.status', 'not-applicable') }, ['i-stopped']],
-  ])('%j', (params, ids) => {
+  ])('%j selects these instances', (params, ids) => {
     expect(found(params)).toEqual(ids);
   });
 

@@ -50,8 +50,8 @@ const asked: Params = {
 };
 const tagOf = (each: XmlElement | undefined): string | undefined => textOf(itemsOf(each, 'tagSet')[0], 'value');
 
-describe('what is made with an instance is as its launch asked for it', () => {
-  test('disks', async () => {
+describe('resources that the local cloud creates with an instance', () => {
+  test('are disks as the launch requested', async () => {
     const { cloud, instance } = await launched(asked);
     const [first, second] = itemsOf(instance, 'blockDeviceMapping');
     expect([textOf(first, 'deviceName'), textOf(first, 'ebs', 'volumeId')]).toEqual(['/dev/xvda', 'vol-1']);
@@ -74,7 +74,7 @@ describe('what is made with an instance is as its launch asked for it', () => {
     });
   });
 
-  test('interfaces', async () => {
+  test('are interfaces as the launch requested', async () => {
     const { cloud, instance } = await launched(asked);
     const ids = itemsOf(instance, 'networkInterfaceSet').map((each) => textOf(each, 'networkInterfaceId')!);
     expect(ids[0]).toBe('eni-1');
@@ -93,7 +93,7 @@ describe('what is made with an instance is as its launch asked for it', () => {
     expect(found.map(tagOf)).toEqual(['network-interface', 'network-interface']);
   });
 
-  test('the request for a spot instance', async () => {
+  test('are a spot request', async () => {
     const { cloud, instance } = await launched(asked);
     const id = textOf(instance, 'spotInstanceRequestId')!;
     const found = await describeSpotInstanceRequests(cloud, { SpotInstanceRequestId: { '1': id } });
@@ -102,7 +102,7 @@ describe('what is made with an instance is as its launch asked for it', () => {
   });
 });
 
-test('a launch that asks for nothing has what moto made, and the subnet’s kind of name', async () => {
+test("a launch without requests has moto's resources, and a host name of the subnet's kind", async () => {
   const { instance } = await launched({});
   expect(itemsOf(instance, 'blockDeviceMapping')).toHaveLength(1);
   expect(textOf(instance, 'ipAddress')).toBeUndefined();

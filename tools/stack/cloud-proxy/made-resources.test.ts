@@ -29,7 +29,7 @@ const codeOf = (call: () => unknown): unknown => {
   }
 };
 
-describe('capacity reservations that a call makes', () => {
+describe('capacity reservations created by calls to the local cloud', () => {
   const asked = {
     InstanceType: 'm5.large',
     AvailabilityZone: 'us-west-2a',
@@ -62,14 +62,14 @@ describe('capacity reservations that a call makes', () => {
     expect(cloud.takeReservation(id, pool, 1).granted).toBe(0);
   });
 
-  test('that nobody made cannot be cancelled', () => {
+  test('that do not exist cannot be cancelled', () => {
     expect(codeOf(() => cancelCapacityReservation(emptyCloud(), { CapacityReservationId: 'cr-1' }))).toBe(
       'InvalidCapacityReservationId.NotFound',
     );
   });
 });
 
-test('part of a reservation is a reservation of its own until it is asked back', async () => {
+test('capacity of a reservation can be split off and moved back', async () => {
   const cloud = emptyCloud();
   const made = await createCapacityReservation(cloud, {
     ...{ InstanceType: 'm5.large', AvailabilityZone: 'us-west-2a', InstanceCount: '3' },
@@ -98,7 +98,7 @@ test('part of a reservation is a reservation of its own until it is asked back',
   ]);
 });
 
-test('a placement group that a call makes is there once, and no longer when it was deleted', async () => {
+test('a placement group created by a call exists once, until it is deleted', async () => {
   const cloud = emptyCloud();
   const group = { GroupName: 'apart', Strategy: 'partition', PartitionCount: '3' };
 
@@ -111,7 +111,7 @@ test('a placement group that a call makes is there once, and no longer when it w
   expect(codeOf(() => deletePlacementGroup(cloud, group))).toBe('InvalidPlacementGroup.Unknown');
 });
 
-test('a launch is placed in the group that its template names, in the partition that it asks for or the next', async () => {
+test("a launch is placed in its template's placement group, in the requested partition or the next", async () => {
   const cloud = emptyCloud();
   await createPlacementGroup(cloud, { GroupName: 'apart', Strategy: 'partition', PartitionCount: '3' });
   await createPlacementGroup(cloud, { GroupName: 'near', Strategy: 'cluster' });
@@ -139,7 +139,7 @@ describe('experiments of Fault Injection Service', () => {
   const start = (cloud: Cloud, experimentTemplateId: string): unknown =>
     codeOf(() => experiments(cloud, 'POST', '/experiments', JSON.stringify({ experimentTemplateId })));
 
-  test('interrupt instances that there are, by no other action, and as long as the template is there', () => {
+  test('interrupt existing instances, by that action alone, while their template exists', () => {
     const cloud = emptyCloud();
     const id = create(cloud, 'aws:ec2:send-spot-instance-interruptions');
 

@@ -20,7 +20,7 @@ const machine = (name: string, vcpus: number, gib: number): MachineType => ({
 
 const large = machine('m5.large', 2, 8);
 
-describe('on-demand prices', () => {
+describe('on-demand prices of the local cloud', () => {
   test.each([
     [large, 0.096],
     [machine('m5.24xlarge', 96, 384), 4.608],
@@ -31,21 +31,21 @@ describe('on-demand prices', () => {
     expect(onDemandPrice(type, 'us-west-2')).toBeCloseTo(price, 4);
   });
 
-  test('a family that the table lacks costs about what its like costs', () => {
+  test('of a family that the table lacks are about those of similar families', () => {
     const unknown = onDemandPrice(machine('m99.large', 2, 8), 'us-west-2');
     expect(unknown).toBeGreaterThan(0.096 * 0.9);
     expect(unknown).toBeLessThan(0.096 * 1.1);
   });
 
-  test('regions differ', () => {
+  test('differ by region', () => {
     expect(onDemandPrice(large, 'sa-east-1')).toBeGreaterThan(onDemandPrice(large, 'us-east-1') * 1.4);
   });
 });
 
-describe('the spot market', () => {
+describe('the spot market of the local cloud', () => {
   const market = (now = 0): SpotMarket => new SpotMarket('us-west-2', () => now);
 
-  test('a pool costs a part of on-demand, the same in every run, and zones differ', () => {
+  test('has pools at a fraction of on-demand, the same in every run, which differ by zone', () => {
     const price = market().price(large, 'us-west-2a');
     expect(price).toBe(market(99).price(large, 'us-west-2a'));
     expect(price / 0.096).toBeGreaterThan(0.25);
@@ -53,7 +53,7 @@ describe('the spot market', () => {
     expect(price).not.toBe(market().price(large, 'us-west-2b'));
   });
 
-  test('setting a price keeps the former one in the history', () => {
+  test('keeps the former price in the history when one is set', () => {
     let now = 1000;
     const spot = new SpotMarket('us-west-2', () => now);
     const before = spot.price(large, 'us-west-2a');
@@ -66,7 +66,7 @@ describe('the spot market', () => {
     ]);
   });
 
-  test('a walk is the same for the same seed and stays within bounds', () => {
+  test('has the same random walk for the same seed, within bounds', () => {
     const pools = [{ machine: large, zone: 'us-west-2a' }];
     const walked = (seed: string): number => {
       const spot = market();
@@ -81,7 +81,7 @@ describe('the spot market', () => {
     }
   });
 
-  test('depths are even unless they are set', () => {
+  test('has equal depths unless they are set', () => {
     const spot = market();
     expect(spot.depth('m5.large', 'us-west-2a')).toBe(5);
     spot.set({ instanceType: 'm5.large', depth: 9 }, []);
@@ -90,14 +90,14 @@ describe('the spot market', () => {
   });
 });
 
-describe('capacity pools', () => {
+describe('capacity pools of the local cloud', () => {
   const pool = { capacityType: 'spot', instanceType: 'm5.large', zone: 'us-west-2a' } as const;
 
-  test('a pool that no rule names has no end', () => {
+  test('have unlimited capacity without a rule', () => {
     expect(new CapacityPools().take(pool, 500)).toEqual({ granted: 500 });
   });
 
-  test('a rule without capacity refuses', () => {
+  test('refuse under a rule without capacity', () => {
     const pools = new CapacityPools();
     pools.replace([{ capacityType: 'spot', instanceType: 'm5.*' }]);
     expect(pools.take(pool, 1)).toMatchObject({ granted: 0, error: { code: 'InsufficientInstanceCapacity' } });
@@ -105,7 +105,7 @@ describe('capacity pools', () => {
     expect(pools.take({ ...pool, instanceType: 'm5a.large' }, 1)).toEqual({ granted: 1 });
   });
 
-  test('capacity runs out', () => {
+  test('run out of capacity', () => {
     const pools = new CapacityPools();
     pools.replace([{ zone: 'us-west-2a', capacity: 3, code: 'UnfulfillableCapacity' }]);
     expect(pools.take(pool, 2)).toEqual({ granted: 2 });
@@ -114,8 +114,8 @@ describe('capacity pools', () => {
   });
 });
 
-describe('faults', () => {
-  test('each happens to as many calls as it says, after those it lets through', () => {
+describe('faults of the local cloud', () => {
+  test('affect as many calls as they say, after those let through', () => {
     const faults = new Faults();
     faults.add({ kind: 'throttle', action: 'Describe*', times: 2, after: 1 });
     const seen = ['DescribeInstances', 'CreateFleet', 'DescribeImages', 'DescribeSubnets', 'DescribeSubnets'].map(
@@ -125,14 +125,14 @@ describe('faults', () => {
     expect(faults.list()).toEqual([]);
   });
 
-  test('no answer of a dry run is lost instead of one of a call that takes effect', () => {
+  test('lose no answer of a dry run instead of one of a real call', () => {
     const faults = new Faults();
     faults.add({ kind: 'lost', action: 'CreateFleet' });
     expect(faults.next('ec2', 'CreateFleet', { DryRun: 'true' })).toBeUndefined();
     expect(faults.next('ec2', 'CreateFleet', { Type: 'instant' })?.kind).toBe('lost');
   });
 
-  test('a fault may ask for a text in the parameters', () => {
+  test('can require a text in the parameters', () => {
     const faults = new Faults();
     faults.add({ kind: 'error', containing: 'm5.large', times: 0 });
     expect(faults.next('ec2', 'CreateFleet', { type: 'c5.large' })).toBeUndefined();
@@ -140,8 +140,8 @@ describe('faults', () => {
   });
 });
 
-describe('request budgets', () => {
-  test('a bucket empties and fills again', () => {
+describe('request budgets of the local cloud', () => {
+  test('empty and fill again', () => {
     let now = 0;
     const limits = new RateLimits(() => now);
     const budget = { 'Create*': { perSecond: 2, burst: 3 } };
@@ -153,7 +153,7 @@ describe('request budgets', () => {
     expect(limits.admit('DescribeInstances', budget)).toBe(true);
   });
 
-  test('of a list that is asked for whole are smaller, and others’ are not touched by it', () => {
+  test('are smaller for unfiltered lists, and counted apart from those of filtered ones', () => {
     const limits = new RateLimits(() => 0);
     const admitted = (unfiltered: boolean): number =>
       Array.from({ length: 200 }, () => limits.admit('DescribeInstances', publishedLimits, unfiltered)).filter(Boolean)
@@ -162,8 +162,8 @@ describe('request budgets', () => {
   });
 });
 
-describe('images', () => {
-  test('every parameter names an image of the file that moto loads', () => {
+describe('images of the local cloud', () => {
+  test("are those of moto's file for every SSM parameter", () => {
     const ids = new Set(machineImages().map((image) => image.ami_id));
     const parameters = imageParameters();
     expect([...parameters.values()].every((id) => ids.has(id))).toBe(true);
@@ -179,7 +179,7 @@ describe('images', () => {
     expect(parameters.has('/aws/service/eks/optimized-ami/1.33/amazon-linux-2/recommended/image_id')).toBe(false);
   });
 
-  test('ids are unique', () => {
+  test('have unique ids', () => {
     const ids = machineImages().map((image) => image.ami_id);
     expect(new Set(ids).size).toBe(ids.length);
   });

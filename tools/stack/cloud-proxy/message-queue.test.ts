@@ -4,7 +4,7 @@ import { Sqs } from './sqs.js';
 
 const open = new AbortController().signal;
 
-describe('a queue', () => {
+describe('a queue of the local SQS', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -28,7 +28,7 @@ describe('a queue', () => {
     expect(again.map(({ Attributes }) => Attributes['ApproximateReceiveCount'])).toEqual(['2', '2']);
   });
 
-  test('a deleted message does not come back, and deleting it again is no error', async () => {
+  test('keeps a deleted message deleted, and accepts a second deletion', async () => {
     const q = queue();
     q.send('a');
     const [message] = await q.receive(1, 0, 5000, open);
@@ -39,7 +39,7 @@ describe('a queue', () => {
     expect(() => q.delete('bogus')).toThrow('invalid');
   });
 
-  test('an old receipt handle still deletes', async () => {
+  test('deletes by an old receipt handle', async () => {
     const q = queue();
     q.send('a');
     const [first] = await q.receive(1, 0, 1000, open);
@@ -50,7 +50,7 @@ describe('a queue', () => {
     expect(await bodies(q)).toEqual([]);
   });
 
-  test('a waiting receiver is woken by a message, and gives up after its wait', async () => {
+  test('wakes a waiting receiver for a message, and ends its wait in time', async () => {
     const q = queue();
     const woken = q.receive(1, 20_000, 60_000, open);
     q.send('late');
@@ -60,7 +60,7 @@ describe('a queue', () => {
     expect(await empty).toEqual([]);
   });
 
-  test('a receiver that went away takes nothing', async () => {
+  test('gives no message to a receiver that disconnected', async () => {
     const q = queue();
     const gone = new AbortController();
     const waiting = q.receive(1, 20_000, 1000, gone.signal);
@@ -70,7 +70,7 @@ describe('a queue', () => {
     expect(await bodies(q)).toEqual(['kept']);
   });
 
-  test('visibility can be changed while the message is in flight alone', async () => {
+  test('changes visibility only of a message in flight', async () => {
     const q = queue();
     q.send('a');
     const [message] = await q.receive(1, 0, 5000, open);
@@ -80,7 +80,7 @@ describe('a queue', () => {
   });
 });
 
-describe('the SQS actions', () => {
+describe('actions of the local SQS', () => {
   test('a batch answers for each entry', async () => {
     const sqs = new Sqs('us-west-2', () => 0);
     const call = (input: object) => ({ input: { ...input }, host: 'http://h:1', signal: open });

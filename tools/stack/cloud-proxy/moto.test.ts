@@ -29,8 +29,8 @@ async function echo(): Promise<{ endpoint: string; heard: { headers: IncomingMes
 
 const message = { method: 'POST', path: '/', headers: { 'x-amz-target': 'a' }, body: Buffer.from(roleOf(ours)) };
 
-describe('a moto that several clouds share', () => {
-  test('hears of the account that is the own one of a cloud, whose callers see that of every local cloud', async () => {
+describe('a moto that several local clouds share', () => {
+  test("sees each cloud's own account, whose callers see the common account", async () => {
     const { endpoint, heard } = await echo();
 
     const reply = await new Moto(endpoint, 'us-west-2', other).elsewhere('us-east-1').send(message);
@@ -42,7 +42,7 @@ describe('a moto that several clouds share', () => {
     expect(reply.body.toString()).toBe(roleOf(ours));
   });
 
-  test('of one cloud alone hears and answers what was said', async () => {
+  test('passes requests and answers unchanged for a single cloud', async () => {
     const { endpoint, heard } = await echo();
 
     const reply = await new Moto(endpoint, 'us-west-2').send(message);

@@ -11,7 +11,7 @@ test.each([
   ['ec2.cn-north-1.amazonaws.com', 'cn-north-1', false],
   ['ec2.cn-north-1.amazonaws.com.cn', 'cn-north-1', true],
   ['api.pricing.cn-northwest-1.amazonaws.com.cn', 'cn-north-1', true],
-])('%s is an endpoint for %s: %s', (host, region, is) => {
+])('partitions: %s is an endpoint for %s: %s', (host, region, is) => {
   expect(isEndpoint(host, region)).toBe(is);
 });
 
@@ -19,6 +19,6 @@ test.each([
   ['eu-central-1', 'aws', 'USD'],
   ['us-gov-east-1', 'aws-us-gov', 'USD'],
   ['cn-northwest-1', 'aws-cn', 'CNY'],
-])('%s is of partition %s and bills in %s', (region, name, currency) => {
+])('partitions: %s is of partition %s and bills in %s', (region, name, currency) => {
   expect(partitionOf(region)).toMatchObject({ name, currency });
 });

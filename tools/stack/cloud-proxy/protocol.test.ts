@@ -6,12 +6,12 @@ import { page, pageSize } from './paging.js';
 import { filtersOf, formatQuery, param, parseQuery, strings, structs } from './query.js';
 import { child, element, formatXml, itemsOf, parseXml, textOf } from './xml.js';
 
-describe('query parameters', () => {
+describe('EC2 query parameters', () => {
   const body =
     'Action=CreateFleet&LaunchTemplateConfigs.1.Overrides.2.InstanceType=b&LaunchTemplateConfigs.1.Overrides.1.InstanceType=a' +
     '&Filter.1.Name=tag%3Aa%2Fb&Filter.1.Value.1=x&Filter.1.Value.2=y+z&InstanceId.10=ten&InstanceId.9=nine';
 
-  test('lists unfold in the order of their numbers', () => {
+  test('are parsed into lists in the order of their numbers', () => {
     const params = parseQuery(body);
     const [config] = structs(params, 'LaunchTemplateConfigs');
     expect(structs(config, 'Overrides').map((each) => param(each, 'InstanceType'))).toEqual(['a', 'b']);
@@ -19,29 +19,29 @@ describe('query parameters', () => {
     expect(filtersOf(params)).toEqual(new Map([['tag:a/b', ['x', 'y z']]]));
   });
 
-  test('folding undoes unfolding', () => {
+  test('are written as they were parsed', () => {
     expect(parseQuery(formatQuery(parseQuery(body)))).toEqual(parseQuery(body));
   });
 });
 
-describe('XML', () => {
-  test('an answer survives parsing and writing', () => {
+describe('XML answers', () => {
+  test('are parsed and written back unchanged', () => {
     const text = '<A xmlns="http://x/"><set><item><k>a &amp; &lt;b&gt;</k><empty/></item></set></A>';
     const answer = parseXml(`<?xml version="1.0"?>\n${text}\n`);
     expect(textOf(itemsOf(answer, 'set')[0], 'k')).toBe('a & <b>');
     expect(formatXml(answer)).toBe(text);
   });
 
-  test('tags that do not match are refused', () => {
+  test('with unmatched tags are refused', () => {
     expect(() => parseXml('<a><b></a>')).toThrow('closes b');
     expect(() => parseXml('<a>')).toThrow('does not end');
   });
 });
 
-describe('pages', () => {
+describe('pages of a list', () => {
   const all = Array.from({ length: 12 }, (_, index) => index);
 
-  test('following the tokens gives every item once', () => {
+  test('give every item once by following the tokens', () => {
     const seen: number[] = [];
     let token: string | undefined;
     do {
@@ -53,17 +53,17 @@ describe('pages', () => {
     expect(seen).toEqual(all);
   });
 
-  test('a last page that is full has no token', () => {
+  test('have no token where the last page is full', () => {
     expect(page(all, 'question', { size: 12 }).next).toBeUndefined();
   });
 
-  test('a token of another question is refused', () => {
+  test('refuse a token of another request', () => {
     const { next } = page(all, 'question', { size: 5 });
     expect(() => page(all, 'another', { token: next, size: 5 })).toThrow(AwsError);
     expect(() => page(all, 'question', { token: 'made-up', size: 5 })).toThrow(AwsError);
   });
 
-  test('a page size out of bounds is refused', () => {
+  test('refuse a page size out of bounds', () => {
     const bounds = { minimum: 5, maximum: 100, standard: 50 };
     expect(pageSize(undefined, bounds)).toBe(50);
     expect(pageSize('100', bounds)).toBe(100);
@@ -71,7 +71,7 @@ describe('pages', () => {
   });
 });
 
-describe('filters', () => {
+describe('EC2 filters', () => {
   const tags = new Map([['team', 'blue']]);
   const hold = (filters: [string, string[]][]): boolean =>
     passes(new Map(filters), (name) => (name === 'type' ? ['m5.large'] : tagValues(name, tags)));
@@ -91,17 +91,17 @@ describe('filters', () => {
       ],
       false,
     ],
-  ])('%j holds: %s', (filters, expected) => {
+  ])('%j matches: %s', (filters, expected) => {
     expect(hold(filters)).toBe(expected);
   });
 
-  test('an unknown name is an error, as in EC2', () => {
+  test('with an unknown name are an error, as in EC2', () => {
     expect(() => hold([['colour', ['x']]])).toThrow("The filter 'colour' is invalid");
   });
 });
 
-describe('client tokens', () => {
-  test('the same token and parameters have one effect, also at the same time', async () => {
+describe('client tokens of the local cloud', () => {
+  test('have one effect with the same parameters, in parallel too', async () => {
     const tokens = new ClientTokens();
     let effects = 0;
     const run = (): Promise<number> => Promise.resolve(++effects);
@@ -111,7 +111,7 @@ describe('client tokens', () => {
     await expect(tokens.once('F', 'other', { a: 1 }, run)).resolves.toBe(2);
   });
 
-  test('other parameters are a mismatch', async () => {
+  test('are a mismatch with other parameters', async () => {
     const tokens = new ClientTokens();
     await tokens.once('F', 't', { a: 1 }, () => Promise.resolve(1));
     await expect(tokens.once('F', 't', { a: 2 }, () => Promise.resolve(2))).rejects.toMatchObject({
@@ -119,13 +119,13 @@ describe('client tokens', () => {
     });
   });
 
-  test('a call that failed leaves its token free', async () => {
+  test('stay free after a failed call', async () => {
     const tokens = new ClientTokens();
     await expect(tokens.once('F', 't', {}, () => Promise.reject(new AwsError('X', 'no')))).rejects.toThrow('no');
     await expect(tokens.once('F', 't', {}, () => Promise.resolve('yes'))).resolves.toBe('yes');
   });
 
-  test('without a token every call has its effect', async () => {
+  test('are optional: every call without one has its effect', async () => {
     const tokens = new ClientTokens();
     let effects = 0;
     for (let call = 0; call < 2; call++) await tokens.once('F', undefined, {}, () => Promise.resolve(++effects));
@@ -133,7 +133,7 @@ describe('client tokens', () => {
   });
 });
 
-describe('error answers', () => {
+describe('error answers in the protocol of', () => {
   const error = new AwsError('RequestLimitExceeded', 'Slow <down>', 503);
 
   test('ec2', () => {

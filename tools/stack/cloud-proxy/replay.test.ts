@@ -12,8 +12,8 @@ const called = (action: string, params: Record<string, unknown>): Called => {
 const replayOf = (...calls: RecordedCall[]): Replay =>
   new Replay({ version: 1, recordedAt: '2026-11-25T00:00:00Z', region: 'us-west-2', calls });
 
-describe('a recording that is replayed', () => {
-  test('gives each call the answer to the request most like it, and equal ones in their order', () => {
+describe('a replayed recording of AWS', () => {
+  test('answers each call with that of the most similar request, and equal ones in order', () => {
     const replay = replayOf(
       recorded('DescribeImages', { ImageId: { '1': 'ami-1' } }, 'one'),
       recorded('DescribeImages', { ImageId: { '1': 'ami-2' } }, 'two, first'),
@@ -24,13 +24,13 @@ describe('a recording that is replayed', () => {
     expect(replay.left).toEqual({});
   });
 
-  test('repeats the last answer to whoever asks on', () => {
+  test('repeats the last answer for further calls', () => {
     const replay = replayOf(recorded('DescribeInstances', {}, 'pending'), recorded('DescribeInstances', {}, 'running'));
     const ask = (): unknown => replay.answer(called('DescribeInstances', {}))?.body;
     expect([ask(), ask(), ask()]).toEqual(['pending', 'running', 'running']);
   });
 
-  test('never answers who asks on with what was said of something else', () => {
+  test('never answers with that of another request', () => {
     const ids = (...given: string[]): object => ({
       ImageId: Object.fromEntries(given.map((id, index) => [String(index + 1), id])),
     });
@@ -43,7 +43,7 @@ describe('a recording that is replayed', () => {
     expect([ask('ami-1'), ask('ami-1'), ask('ami-2')]).toEqual(['one', 'one', 'two']);
   });
 
-  test('goes on with the answers to those who asked for more at once', () => {
+  test('continues with the answers of larger requests', () => {
     const replay = replayOf(
       recorded('DescribeInstances', { InstanceId: { '1': 'i-1' } }, 'running'),
       recorded('DescribeInstances', { InstanceId: { '1': 'i-2', '2': 'i-1' } }, 'both are gone'),
@@ -52,7 +52,7 @@ describe('a recording that is replayed', () => {
     expect([ask('i-1'), ask('i-1'), ask('i-1')]).toEqual(['running', 'both are gone', 'both are gone']);
   });
 
-  test('answers no call as a dry run was answered', () => {
+  test("answers no call with a dry run's answer", () => {
     const replay = replayOf(
       recorded('DescribeSubnets', {}, 'subnets'),
       recorded('DescribeSubnets', { DryRun: 'true' }, 'would have succeeded', 412),
@@ -61,12 +61,12 @@ describe('a recording that is replayed', () => {
     expect([ask({}), ask({}), ask({ DryRun: 'true' })]).toEqual(['subnets', 'subnets', 'would have succeeded']);
   });
 
-  test('refuses in the words that it was refused in', () => {
+  test('refuses with the recorded error', () => {
     const replay = replayOf(recorded('CreateFleet', {}, 'no', 403));
     expect(replay.answer(called('CreateFleet', {}))).toMatchObject({ status: 403, body: 'no' });
   });
 
-  test('has no catalogue, and says so of anything else that it lacks', () => {
+  test('has no catalogue, and reports missing requests as such', () => {
     const replay = replayOf();
     expect(replay.answer(called('DescribeInstanceTypes', {}))).toBeUndefined();
     expect(() => replay.answer(called('CreateFleet', {}))).toThrow('has no ec2 CreateFleet');

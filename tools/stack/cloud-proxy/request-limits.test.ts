@@ -28,7 +28,7 @@ test.each([
   ['CreateLaunchTemplate', { LaunchTemplateData: specified(51) }, 'TagLimitExceeded'],
   ['CreateLaunchTemplate', userData(16_384), undefined],
   ['CreateLaunchTemplate', userData(16_385), 'InvalidUserData.Malformed'],
-])('%s with as much as EC2 takes goes, with more it is refused (%#)', (action, params, code) => {
+])("request limits: %s accepts EC2's maximum and refuses more (%#)", (action, params, code) => {
   let refused: unknown;
   try {
     refuseTooMuch(action, params);

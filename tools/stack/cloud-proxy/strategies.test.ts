@@ -15,7 +15,7 @@ const candidate = (instanceType: string, given: Partial<Candidate>): Candidate =
 const names = (strategy: string, candidates: Candidate[]): string[] =>
   inOrderOf(strategy, candidates).map(({ instanceType }) => instanceType);
 
-describe('the order in which a fleet tries its overrides', () => {
+describe('the order in which a fleet of the local cloud tries its overrides', () => {
   const cheapShallow = candidate('cheap-shallow', { price: 1, depth: 3, priority: 3, order: 0 });
   const dearDeep = candidate('dear-deep', { price: 3, depth: 10, priority: 2, order: 1 });
   const middling = candidate('middling', { price: 2, depth: 8, priority: 1, order: 2 });
@@ -32,17 +32,17 @@ describe('the order in which a fleet tries its overrides', () => {
     expect(names(strategy, all.toReversed())).toEqual(expected);
   });
 
-  test('price-capacity-optimized is the cheapest where all pools are equally deep', () => {
+  test('of price-capacity-optimized is by price where all pools are equally deep', () => {
     const level = all.map((each) => ({ ...each, depth: 5 }));
     expect(names('price-capacity-optimized', level)).toEqual(['cheap-shallow', 'middling', 'dear-deep']);
   });
 
-  test('an override without priority comes after those that have one', () => {
+  test('puts overrides without priority last', () => {
     const candidates = [candidate('none', { price: 0.1, order: 0 }), candidate('ten', { priority: 10, order: 1 })];
     expect(names('prioritized', candidates)).toEqual(['ten', 'none']);
   });
 
-  test('equals keep the order of the request', () => {
+  test('keeps the order of the request among equals', () => {
     const candidates = ['b', 'a', 'c'].map((name, order) => candidate(name, { order }));
     expect(names('lowest-price', candidates)).toEqual(['b', 'a', 'c']);
   });

@@ -27,7 +27,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  test('starts only after services that there are', () => {
+  test('starts services only after existing ones', () => {
     const names = Object.keys(compose.services);
     for (const { depends_on: dependencies = [] } of Object.values(compose.services)) {
       const needed = Array.isArray(dependencies) ? dependencies : Object.keys(dependencies);

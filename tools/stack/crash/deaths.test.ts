@@ -22,7 +22,7 @@ afterEach(() => {
 
 const reaches = (place: string, scenario = 'drift'): boolean => deaths.isLast({ scenario, of: 'launchNode', place });
 
-test('one death is that of all points that are reached one after another', () => {
+test('deaths of a worker at points of one moment are one death', () => {
   expect(reaches('a')).toBe(true);
   vi.advanceTimersByTime(2000);
   expect(reaches('b')).toBe(true);
@@ -32,7 +32,7 @@ test('one death is that of all points that are reached one after another', () =>
   expect(killed).toBe(1);
 });
 
-test('but not for ever', () => {
+test('points reached every few seconds do not delay the death for ever', () => {
   for (const place of ['a', 'b', 'c', 'd']) {
     reaches(place);
     vi.advanceTimersByTime(2000);
@@ -40,7 +40,7 @@ test('but not for ever', () => {
   expect(killed).toBe(1);
 });
 
-test('a point is one once, and none before who died is up and had time to go on', () => {
+test('a crash point counts once, and not before the process that died runs again for a while', () => {
   reaches('a');
   deaths.died();
   vi.advanceTimersByTime(60_000);
@@ -53,13 +53,13 @@ test('a point is one once, and none before who died is up and had time to go on'
   expect(deaths.reached.map(({ place }) => place)).toEqual(['a', 'b']);
 });
 
-test('what only joins begins no death', () => {
+test('joining a death in progress begins no new one', () => {
   expect(reaches('a', 'all')).toBe(false);
   reaches('b');
   expect(reaches('a', 'all')).toBe(true);
 });
 
-test('nothing dies any more once it is over', () => {
+test('nothing dies after the end of the run', () => {
   deaths.end();
   expect(reaches('a')).toBe(false);
   vi.advanceTimersByTime(60_000);

@@ -33,7 +33,7 @@ const payloads = (value: unknown): { payloads: { data: Buffer }[] } => ({
 const bytes = (encoded: { finish(): Uint8Array }): Buffer => Buffer.from(encoded.finish());
 const places = (): string[] => deaths.reached.map(({ scenario, of, place }) => `${scenario}: ${of} ${place}`);
 
-describe('where an operator dies by its calls of Temporal', () => {
+describe('crash points of an operator at calls to Temporal', () => {
   test.each([
     [
       'StartWorkflowExecution',
@@ -83,13 +83,13 @@ describe('where an operator dies by its calls of Temporal', () => {
     expect(places()).toEqual([place]);
   });
 
-  test('a call that changes nothing is none', () => {
+  test('do not include reads', () => {
     expect(points.response('DescribeWorkflowExecution', Buffer.alloc(0))).toBe(true);
     expect(places()).toEqual([]);
   });
 });
 
-describe('where an operator dies by its writes to Kubernetes', () => {
+describe('crash points of an operator at writes to Kubernetes', () => {
   const write = (method: string, path: string, status = 200): boolean =>
     points.written({ method, path, body: '{}', status });
 
@@ -110,12 +110,12 @@ describe('where an operator dies by its writes to Kubernetes', () => {
   test.each([
     ['GET', '/api/v1/nodes', 200],
     ['PATCH', '/api/v1/nodes/a', 409],
-  ])('%s %s with %i changed nothing', (method, path, status) => {
+  ])('do not include %s %s with status %i', (method, path, status) => {
     expect(write(method, path, status)).toBe(true);
     expect(places()).toEqual([]);
   });
 
-  test('a call is a point twice in a scenario, and in each scenario', () => {
+  test('count twice per scenario, in each scenario', () => {
     const node = (name: string): boolean => write('PATCH', `/api/v1/nodes/${name}`);
     expect([node('a'), node('b'), node('c'), node('drift-0-a')]).toEqual([false, false, true, false]);
   });

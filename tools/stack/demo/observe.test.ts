@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NotObserved, observe } from './observe.js';
 
 describe('observe', () => {
-  test('looks again for as long as nothing is seen, and false is nothing', async () => {
+  test('looks again until something is seen; false counts as nothing', async () => {
     const looks = [undefined, false, 'seen', 'later'] as const;
     let at = 0;
 
@@ -10,12 +10,12 @@ describe('observe', () => {
     expect(at).toBe(3);
   });
 
-  test('what holds as soon as it is looked at is seen, zero and the empty text too', async () => {
+  test('returns what it sees at the first look, 0 and an empty text too', async () => {
     expect(await observe('A count', () => Promise.resolve(0), { withinMs: 0 })).toBe(0);
     expect(await observe('A text', () => Promise.resolve(''), { withinMs: 0 })).toBe('');
   });
 
-  test('says what was not seen, and what was seen last', async () => {
+  test('fails with what was not seen and what was seen last', async () => {
     const never = observe(
       'The node gone',
       () => Promise.resolve(false),
@@ -26,7 +26,7 @@ describe('observe', () => {
     await expect(never).rejects.toEqual(new NotObserved('The node gone was not observed within 0 s. Last seen: a, b.'));
   });
 
-  test('ends with the failure of what is observed', async () => {
+  test('fails when looking fails', async () => {
     const failure = (): Error => new Error('it ended');
 
     await expect(observe('A node', () => Promise.resolve(undefined), { withinMs: 60_000, failure })).rejects.toThrow(

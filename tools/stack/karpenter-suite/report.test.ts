@@ -10,7 +10,7 @@ const spec = (LeafNodeText: string, State: string, more: Partial<SpecReport> = {
   ...more,
 });
 
-test('what ran is told by its whole title; what differs on purpose says why, and no longer once it passes', () => {
+test("Karpenter's suite: specs are reported by whole title; intended differences give the reason until they pass", () => {
   const reports = [
     spec('', 'passed', { LeafNodeType: 'BeforeSuite' }),
     spec('holds', 'passed'),
@@ -43,6 +43,6 @@ test('what ran is told by its whole title; what differs on purpose says why, and
   );
 });
 
-test('a suite that ran nothing has no specs', () => {
+test("Karpenter's suite: a run without specs has none to report", () => {
   expect(outcomesOf([{ SpecReports: null }], new Map())).toEqual([]);
 });

@@ -36,8 +36,8 @@ async function echoed(socket: Socket, text: string): Promise<string> {
   return data.toString();
 }
 
-describe('a network', () => {
-  test('carries both ways, slowly too', async () => {
+describe('the simulated network', () => {
+  test('carries data both ways, slowly too', async () => {
     const socket = await open();
     expect(await echoed(socket, 'one')).toBe('one');
     proxy.become({ kind: 'slow', delayMs: 5 });
@@ -45,7 +45,7 @@ describe('a network', () => {
     socket.destroy();
   });
 
-  test('whose connections are stranded keeps them and carries nothing on them, but on new ones', async () => {
+  test('keeps stranded connections and carries data only on new ones', async () => {
     const old = await open();
     expect(await echoed(old, 'one')).toBe('one');
 
@@ -60,7 +60,7 @@ describe('a network', () => {
     fresh.destroy();
   });
 
-  test('that is cut ends connections and takes none, until it is fair', async () => {
+  test('when cut ends connections and accepts none, until it is restored', async () => {
     const socket = await open();
     await echoed(socket, 'one');
     proxy.become({ kind: 'cut' });
@@ -73,7 +73,7 @@ describe('a network', () => {
     again.destroy();
   });
 
-  test('that is silent carries nothing, and all of it afterwards', async () => {
+  test('when silent carries nothing, and everything afterwards', async () => {
     const socket = await open();
     await echoed(socket, 'one');
     proxy.become({ kind: 'silent' });
@@ -87,7 +87,7 @@ describe('a network', () => {
     for (const each of [socket, other]) each.destroy();
   });
 
-  test('ends a side when the other has ended', async () => {
+  test('ends one side when the other has ended', async () => {
     const socket = (await open()).resume();
     socket.end('last');
     await once(socket, 'end');

@@ -17,7 +17,7 @@ const mime = (...parts: [type: string, body: string][]): string =>
     '--//--',
   ].join('\n');
 
-describe('what user data starts', () => {
+describe('the node joiner reads user data of', () => {
   test('AL2023: node configs merge, later lists replace, flags lose their quotes', () => {
     const custom =
       'apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 5, kubeReserved: {cpu: 1m}}}}';
@@ -105,12 +105,12 @@ Write-Host "hello"
     });
   });
 
-  test('a script that does something else starts nothing', () => {
+  test('no script that does something else', () => {
     expect(readUserData('#!/bin/sh\necho hello')).toBeUndefined();
     expect(readUserData('')).toBeUndefined();
   });
 
-  test('kubelet refuses reserved labels but its own', () => {
+  test('kubelet refuses reserved labels except its own', () => {
     const labels = {
       'node.kubernetes.io/instance-type': 'x',
       'kubernetes.io/arch': 'amd64',
@@ -123,8 +123,8 @@ Write-Host "hello"
   });
 });
 
-describe('TOML', () => {
-  test('tables, quoted and dotted keys, and values', () => {
+describe("the node joiner's TOML parser", () => {
+  test('reads tables, quoted and dotted keys, and values', () => {
     expect(parseToml('# note\na.b = 1 # one\n"x=y" = true\n[t."u.v"]\nlist = [\n  "1",\n  \'2\',\n]\n')).toEqual({
       a: { b: 1 },
       'x=y': true,
@@ -132,12 +132,12 @@ describe('TOML', () => {
     });
   });
 
-  test('what is no TOML is refused', () => {
+  test('refuses invalid TOML', () => {
     expect(() => parseToml('hello world')).toThrow('no line of TOML');
   });
 });
 
-describe('what a node reports', () => {
+describe('the capacity that a joined node reports', () => {
   const disk = { diskGiB: 20, efaInterfaces: 0 };
   const m5large: InstanceTypeInfo = {
     VCpuInfo: { DefaultVCpus: 2 },
@@ -145,7 +145,7 @@ describe('what a node reports', () => {
     NetworkInfo: { MaximumNetworkInterfaces: 3, Ipv4AddressesPerInterface: 10 },
   };
 
-  test('m5.large, as kubelet’s defaults have it', () => {
+  test("of m5.large is that of kubelet's defaults", () => {
     const { capacity, allocatable, devices } = resourcesOf(m5large, emptyStart(), false, disk);
     expect(capacity).toMatchObject({ cpu: '2', pods: '29' });
     expect(allocatable['cpu']).toBe('1930m');
@@ -157,7 +157,7 @@ describe('what a node reports', () => {
     expect(devices).toEqual({});
   });
 
-  test('kubelet settings change it', () => {
+  test('follows kubelet settings', () => {
     const start = {
       ...emptyStart(),
       maxPods: 110,
@@ -174,7 +174,7 @@ describe('what a node reports', () => {
     expect(Math.abs(kept - (memory * 0.1 + (574 + 100) * 2 ** 20))).toBeLessThan(1024);
   });
 
-  test('local disks hold pods’ storage under RAID0 alone', () => {
+  test('has local disks as storage of pods under RAID0 alone', () => {
     const withDisk = { ...m5large, InstanceStorageInfo: { TotalSizeInGB: 900 } };
     const bytes = (raid0: boolean): number =>
       parseQuantity(resourcesOf(withDisk, { ...emptyStart(), raid0 }, false, disk).capacity['ephemeral-storage']!);
@@ -182,7 +182,7 @@ describe('what a node reports', () => {
     expect(bytes(true)).toBeGreaterThan(890e9);
   });
 
-  test('accelerators are the device plugins’ resources', () => {
+  test('has accelerators as resources of device plugins', () => {
     const gpus = { ...m5large, GpuInfo: { Gpus: [{ Manufacturer: 'NVIDIA', Count: 8 }] } };
     expect(resourcesOf(gpus, emptyStart(), false, disk).devices).toEqual({ 'nvidia.com/gpu': '8' });
     const neurons = { ...m5large, NeuronInfo: { NeuronDevices: [{ Count: 16, CoreInfo: { Count: 2 } }] } };

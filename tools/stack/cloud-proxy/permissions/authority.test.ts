@@ -7,17 +7,17 @@ import type { Policy, Statement } from './policy.js';
 describe.each([
   ['iam-policy.json', () => json],
   ['iam-cloudformation.yaml', cloudFormation],
-])('deploy/%s', (_file, policy) => {
+])('the policy deploy/%s, evaluated by the local cloud', (_file, policy) => {
   const authority = () => new Authority(principalsOf(account, policy()), world);
 
-  test.each(attacks)('refuses whoever %s', async (_what, call) => {
+  test.each(attacks)('denies %s', async (_what, call) => {
     const judge = authority();
     const refused = await judge.admit(call, 'stowage', 'ec2').catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'UnauthorizedOperation' });
     expect(judge.denials).toHaveLength(1);
   });
 
-  test('allows what Stowage does, and nothing in it is without a use', async () => {
+  test('allows what Stowage does, and every statement of it is used', async () => {
     const judge = authority();
     for (const call of uses)
       expect([call.action, await judge.admit(call, 'stowage', 'ec2')]).toEqual([call.action, undefined]);
@@ -40,17 +40,17 @@ const refused = async (policy: Policy): Promise<string[]> => {
   return found;
 };
 
-describe('the table of attacks', () => {
-  test('has forty and more', () => {
+describe('the table of attacks on the IAM policy', () => {
+  test('has at least forty', () => {
     expect(attacks.length).toBeGreaterThanOrEqual(40);
     expect(new Set(attacks.map(([, call]) => JSON.stringify(call))).size).toBe(attacks.length);
   });
 
-  test('has none that is refused for being no call at all: who may do everything does each', async () => {
+  test('has only valid calls, which an administrator may make', async () => {
     expect(await refused(everything)).toEqual([]);
   });
 
-  test('is refused by what the policy binds its actions to, or for actions that it has not', async () => {
+  test('is denied by conditions of the policy or for actions that it lacks', async () => {
     const unbound: Policy = {
       Statement: { Effect: 'Allow', Action: [...actionsOf(json)], Resource: '*' },
     };
@@ -86,14 +86,14 @@ describe('the table of attacks', () => {
   });
 
   test.each(bonds.filter(([sid, key]) => !idle.has(`${sid} ${key}`)))(
-    'has one that is let through where %s forgets its %s',
+    'has one that succeeds where %s loses its %s',
     async (sid, key) => {
       const sids = together.has(sid) && key.startsWith('aws:RequestTag') ? together : new Set([sid]);
       expect((await refused(without(key, sids))).length).toBeLessThan(attacks.length);
     },
   );
 
-  test('has none for what a statement need not say', async () => {
+  test('has none for conditions that a statement does not need', async () => {
     for (const bond of idle) {
       const [sid = '', key = ''] = bond.split(' ');
       expect([bond, (await refused(without(key, new Set([sid])))).length]).toEqual([bond, attacks.length]);
@@ -101,7 +101,7 @@ describe('the table of attacks', () => {
   });
 });
 
-test('people and tests may do everything, strangers nothing', async () => {
+test('administrators and tests may do everything, strangers nothing', async () => {
   const authority = new Authority(principalsOf(account, json), world);
   expect(await authority.admit(ec2('TerminateInstances', on('i-other')), 'local', 'ec2')).toBeUndefined();
   await expect(authority.admit(ec2('DescribeInstances'), 'stranger', 'ec2')).rejects.toMatchObject({

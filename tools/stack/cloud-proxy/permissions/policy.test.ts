@@ -40,10 +40,10 @@ test.each<[string, string, string[], boolean]>([
   ['StringNotEquals', 'aws:TagKeys', ['Name'], false],
   ['Null', 'absent', ['true'], true],
   ['Null', 'aws:TagKeys', ['true'], false],
-])('%s of %s and %j is %s', (operator, key, wanted, expected) => {
+])('IAM condition: %s of %s and %j is %s', (operator, key, wanted, expected) => {
   expect(holds(operator, key, wanted, keys)).toBe(expected);
 });
 
-test('a policy is not decided by half', () => {
+test('a condition operator that is not supported is an error', () => {
   expect(() => holds('DateLessThan', 'aws:TagKeys', ['x'], keys)).toThrow('DateLessThan');
 });
