@@ -11,7 +11,7 @@ import { disruptionPolicies } from './stowage/disruption-policy.js';
 
 export type { CustomResourceDefinition } from './schema/resource.js';
 
-/** Every kind that Stowage defines or reads by a definition of its own. */
+/** Every kind that Stowage defines, or whose CustomResourceDefinition it contains. */
 export const customResources: readonly Resource<KubernetesObject>[] = [
   nodePools,
   nodeClaims,
@@ -23,12 +23,12 @@ export const customResources: readonly Resource<KubernetesObject>[] = [
   capacityBuffers,
 ];
 
-/** The kind of an object by its `apiVersion` and `kind`; undefined where it is none of ours. */
+/** The kind for an `apiVersion` and `kind`; undefined for other kinds. */
 export function customResourceOf(apiVersion: string, kind: string): Resource<KubernetesObject> | undefined {
   return customResources.find((each) => each.apiVersion === apiVersion && each.kind === kind);
 }
 
-/** The manifests of all kinds, always the same for the same schemas. */
+/** The manifests of all kinds; deterministic. */
 export function crdManifests(): CustomResourceDefinition[] {
   return customResources.map((each) => each.crd());
 }

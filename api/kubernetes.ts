@@ -1,8 +1,8 @@
 import type { UnreadOnNode, UnreadOnPod } from './labels.js';
 
 /**
- * The parts of Kubernetes' own objects that Stowage reads or writes, in the JSON shapes of the API server.
- * Types alone: the API server has validated them.
+ * The fields of Kubernetes objects that Stowage reads or writes, in the API server's JSON format. Types only: the API
+ * server has validated them.
  */
 export interface ObjectMeta {
   name?: string;
@@ -174,19 +174,22 @@ export interface PodSpec {
   terminationGracePeriodSeconds?: number;
 }
 
-/** What a container has; `resources` are in effect, `allocatedResources` are what the kubelet has set aside. */
+/** Status of a container; `resources` are in effect, `allocatedResources` are those that kubelet has allocated. */
 export interface ContainerStatus {
   name: string;
   resources?: ResourceRequirements;
   allocatedResources?: ResourceList;
 }
 
-/** Metadata without annotations that are ours but are not read of this kind (labels/what-is-believed). */
+/** Metadata without Stowage's annotations that are not read for this kind (labels/what-is-believed). */
 type MetaWithout<Unread extends string> = ObjectMeta & { annotations?: Partial<Record<Unread, never>> };
 
 export interface Pod extends KubernetesObject {
   metadata: MetaWithout<UnreadOnPod>;
-  /** Of a virtual pod of a CapacityBuffer (capacity-buffers/stand-in-pods). The API server keeps no such field, so no real pod has it. */
+  /**
+   * Set on virtual pods of a CapacityBuffer (capacity-buffers/stand-in-pods). The API server drops this field, so no
+   * real pod has it.
+   */
   virtual?: true;
   spec: PodSpec;
   status?: {
@@ -194,7 +197,7 @@ export interface Pod extends KubernetesObject {
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
-    /** Of a pod with requests of its own, as those of a container. */
+    /** Pod-level requests and limits. */
     resources?: ResourceRequirements;
     allocatedResources?: ResourceList;
     nominatedNodeName?: string;

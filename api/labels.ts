@@ -1,4 +1,4 @@
-/** Labels, annotations, taints and finalizers by name (labels/names). */
+/** Names of labels, annotations, taints and finalizers (labels/names). */
 export const labels = {
   nodePool: 'karpenter.sh/nodepool',
   capacityType: 'karpenter.sh/capacity-type',
@@ -19,9 +19,9 @@ export const labels = {
 
 export const annotations = {
   doNotDisrupt: 'karpenter.sh/do-not-disrupt',
-  /** Before v1beta1, on pods: what `doNotDisrupt` is now. */
+  /** Predecessor of `doNotDisrupt` on pods, before v1beta1. */
   doNotEvict: 'karpenter.sh/do-not-evict',
-  /** Before v1beta1, on nodes: neither consolidated nor, under consolidation, removed for being empty. */
+  /** Before v1beta1, on nodes: protects from consolidation, including removal of empty nodes. */
   doNotConsolidate: 'karpenter.sh/do-not-consolidate',
   nodePoolHash: 'karpenter.sh/nodepool-hash',
   nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
@@ -32,43 +32,63 @@ export const annotations = {
   ec2NodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',
   ec2NodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   tagged: 'karpenter.k8s.aws/tagged',
-  /** Of an instance that has the tag of its cluster's name, which early releases of Karpenter did not give. */
+  /**
+   * On a NodeClaim whose instance has the tag with its cluster's name, which early releases of Karpenter did not set.
+   */
   clusterNameTagged: 'compatibility.karpenter.k8s.aws/cluster-name-tagged',
   instanceProfileName: 'karpenter.k8s.aws/instance-profile-name',
-  /** How the last claims of a NodePool fared, for NodeRegistrationHealthy. */
+  /** Outcomes of the last claims of a NodePool, for NodeRegistrationHealthy. */
   registrations: 'stowage.dev/registrations',
-  /** The step of the plan that a claim was created for. */
+  /** The step of the plan for which a claim was created. */
   plan: 'stowage.dev/plan',
-  /** The pods that the last plan put on a claim's node, `namespace/name` by commas, until it is initialized. */
+  /**
+   * The pods that the last plan placed on a claim's node, `namespace/name` separated by commas, until it is
+   * initialized.
+   */
   plannedPods: 'stowage.dev/planned-pods',
   /** Those of them that are nominated to the node when it registers. */
   podsToNominate: 'stowage.dev/pods-to-nominate',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
-  /** Of a NodePool: recent disruptions, where rates and quotas count it, and what people rejected (budgets/records), as JSON. */
+  /** On a NodePool: recent disruptions for rates and quotas, and rejections by users (budgets/records), as JSON. */
   disruptionRecords: 'stowage.dev/disruption-records',
-  /** That the API server refused NodeClaims of a NodePool, and until when it rests (JSON of core/claim-refusals.ts). */
+  /**
+   * Refusals of NodeClaims of a NodePool by the API server, and the end of the back-off (JSON of
+   * core/claim-refusals.ts).
+   */
   claimsRefused: 'stowage.dev/claims-refused',
-  /** The pods that kube-scheduler left without a node of a NodePool that was there for them (JSON of core/pod-refusals.ts). */
+  /**
+   * Pods that kube-scheduler left pending although a node of the NodePool had room for them (JSON of
+   * core/pod-refusals.ts).
+   */
   podsRefused: 'stowage.dev/pods-refused',
-  /** The id of the workflow that tainted a NodeClaim's node: it alone takes the taint off, or `disrupt` once it is closed. */
+  /**
+   * Id of the workflow that tainted a NodeClaim's node: only this workflow removes the taint, or `disrupt` once it is
+   * closed.
+   */
   disruptionOwner: 'stowage.dev/disruption-owner',
-  /** The first run of that workflow: one that was started again under the same id knows nothing of the taint. */
+  /** The first run of that workflow: a new execution with the same id did not add the taint. */
   disruptionOwnerRun: 'stowage.dev/disruption-owner-run',
-  /** Of a NodeClaim: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts). */
+  /**
+   * On a NodeClaim: the notice of the cloud that the instance will be reclaimed (JSON of cluster/interruption-note.ts).
+   */
   interruption: 'stowage.dev/interruption',
-  /** Who declined the expiration of a NodeClaim, and why: nothing ends its node for its age while this is there. */
+  /** Who declined the expiration of a NodeClaim, and why: while it is set, the node does not expire. */
   expirationDeclined: 'stowage.dev/expiration-declined',
-  /** For which condition of its node somebody declined the repair of a NodeClaim, who and why: it is not repaired for that while this is there. */
+  /**
+   * Who declined the repair of a NodeClaim, for which node condition, and why: while it is set, the node is not
+   * repaired for that condition.
+   */
   repairDeclined: 'stowage.dev/repair-declined',
-  /** Of a NodeClaim or NodePool: who took its refusal back, and why. */
+  /** On a NodeClaim or NodePool: who withdrew such a refusal, and why. */
   reconsidered: 'stowage.dev/reconsidered',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 
 /**
- * What is read of Nodes, which agents write, and of Pods, which tenants write (labels/what-is-believed). It ends, drains and frees nothing: what does
- * is on the NodeClaim. The types of Node and Pod have no other of our annotations; SECURITY.md has these.
+ * Annotations that are read from Nodes, which agents write, and from Pods, which tenants write
+ * (labels/what-is-believed). They cannot terminate, drain or release anything: annotations that can are on the
+ * NodeClaim. The types of Node and Pod exclude Stowage's other annotations; SECURITY.md lists these.
  */
 export const readOfOthers = {
   Node: {
@@ -84,9 +104,9 @@ type Unread<Read extends readonly string[]> = Keys<Exclude<keyof typeof annotati
 export type UnreadOnNode = Unread<(typeof readOfOthers)['Node']['annotations']>;
 export type UnreadOnPod = Unread<(typeof readOfOthers)['Pod']['annotations']>;
 
-/** Tags of instances that Stowage reads itself. */
+/** Instance tags that Stowage reads. */
 export const instanceTags = {
-  /** The UID of the NodeClaim that the instance was launched for: names come back, UIDs do not. */
+  /** The UID of the NodeClaim for which the instance was launched: names may be reused, UIDs are not. */
   nodeClaimUid: 'stowage.dev/nodeclaim-uid',
 } as const;
 
@@ -98,15 +118,18 @@ export const finalizers = {
 export const taints = {
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
-  /** Keeps nobody away: kube-scheduler takes other nodes where there are any, while pods of a drained one come anew. */
+  /**
+   * A preference: kube-scheduler avoids these nodes if others have room, while pods of a drained node are created
+   * again.
+   */
   steer: { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' },
 } as const;
 
-/** In the order in which a launch tries them (launch/capacity-type-order). */
+/** In the order in which launches try them (launch/capacity-type-order). */
 export const capacityTypes = Object.freeze(['reserved', 'spot', 'on-demand'] as const);
 export type CapacityType = (typeof capacityTypes)[number];
 
-/** Older label keys that mean a current one. */
+/** Aliases: older label keys and their current names. */
 export const labelAliases: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/zone': labels.zone,
   'failure-domain.beta.kubernetes.io/region': labels.region,

@@ -178,7 +178,7 @@ describe('stowage catalogue reports invalid settings without a stack trace', () 
   test('an unknown region: status 2', async () => {
     const { status, said: message } = await failed('--aws-region', 'no where');
     expect(status).toBe(2);
-    expect(message).toContain('AWS_REGION (--aws-region) "no where": is no region (such as us-west-2)');
+    expect(message).toContain('AWS_REGION (--aws-region) "no where": is not a region (such as us-west-2)');
   });
 
   test('no credentials: status 1', async () => {

@@ -14,7 +14,7 @@ import type { KubeClient } from '../kube/port.js';
 import { SettingsError, type Settings } from './settings.js';
 import { messageOf } from '../core/error-message.js';
 
-/** The cloud that CLOUD_PROVIDER names. Throws `SettingsError` when that cloud's own settings are missing or broken. */
+/** The cloud provider for CLOUD_PROVIDER. Throws `SettingsError` if its settings are missing or invalid. */
 export function createCloud(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
   return settings.CLOUD_PROVIDER === 'kwok' ? kwok(settings, kube, log) : aws(settings, kube, log);
 }
@@ -36,7 +36,10 @@ function readTypes(path: string): readonly InstanceType[] {
   }
 }
 
-/** What the region of AWS that the settings name has to offer, with prices; `onProblem` hears which of these are not current. */
+/**
+ * The instance types of the AWS region in the settings, with prices; `onProblem` is called for prices that are not
+ * current.
+ */
 export function regionTypes(
   settings: Settings,
   onProblem: (message: string) => void,
@@ -56,7 +59,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
 function awsOptions(settings: Settings, onProblem: (message: string) => void): AwsOptions {
   const region = settings.AWS_REGION;
   if (region === undefined)
-    throw new SettingsError('AWS_REGION (--aws-region) is missing, and this runs on no instance that says it');
+    throw new SettingsError('AWS_REGION (--aws-region) is missing, and instance metadata is not available');
   return {
     region,
     clusterName: settings.CLUSTER_NAME,
@@ -81,7 +84,7 @@ function awsOptions(settings: Settings, onProblem: (message: string) => void): A
   };
 }
 
-/** A span for each call that was made, in the trace of who made it. */
+/** Adds a span for each call to the trace of its caller. */
 function traceCall({ action, durationMs, code }: { action: string; durationMs: number; code: string }): void {
   const span = trace.getTracer('stowage').startSpan(action, { startTime: Date.now() - durationMs });
   if (code !== '') span.setStatus({ code: SpanStatusCode.ERROR, message: code });
@@ -97,7 +100,7 @@ function readCertificates(path: string): string {
   }
 }
 
-/** Undefined also where nobody let Stowage read services: nodes then find it out by themselves. */
+/** Undefined also without permission to read services: nodes then find the address themselves. */
 async function clusterDns(kube: KubeClient): Promise<string | undefined> {
   try {
     const service = await kube.get('Service', { namespace: 'kube-system', name: 'kube-dns' });

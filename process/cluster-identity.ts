@@ -3,18 +3,22 @@ import { ScheduleAlreadyRunning, ScheduleNotFoundError } from '@temporalio/clien
 import { identityScheduleId } from '../core/ids.js';
 import { taskQueues } from '../workflows/messages.js';
 
-/** Says which Kubernetes cluster a cluster's name stands for in a Temporal namespace: by the UID of its namespace `kube-system`. */
+/**
+ * Records which Kubernetes cluster uses a cluster's name in a Temporal namespace, by the UID of its namespace
+ * `kube-system`.
+ */
 export interface ClusterIdentityStore {
-  /** Undefined while nobody has recorded one. */
+  /** Undefined while none is recorded. */
   read(): Promise<string | undefined>;
-  /** Records it unless there is one: of several at once, one succeeds. */
+  /** Records it if none is recorded: of several concurrent calls one succeeds. */
   record(uid: string): Promise<void>;
   remove(): Promise<void>;
 }
 
 /**
- * Kept as a Schedule that never fires: its id is taken once, it is not closed or forgotten after a retention as workflows are, and no
- * worker needs to run for it. There is no workflow of its type: triggered by hand, it fails its tasks until somebody terminates it.
+ * Stored as a Schedule that never fires: its id is unique, it is not deleted after a retention period as workflows are,
+ * and it needs no worker. Its workflow type does not exist: if it is triggered by hand, the workflow fails its tasks
+ * until it is terminated.
  */
 export class TemporalClusterIdentityStore implements ClusterIdentityStore {
   private readonly scheduleId: string;
@@ -43,7 +47,7 @@ export class TemporalClusterIdentityStore implements ClusterIdentityStore {
       await this.client.schedule.create({
         scheduleId,
         spec: {},
-        state: { paused: true, note: `the cluster ${cluster} is the one whose namespace kube-system has UID ${uid}` },
+        state: { paused: true, note: `cluster ${cluster}: its namespace kube-system has UID ${uid}` },
         memo: { kubeSystemUid: uid },
         action: {
           type: 'startWorkflow',

@@ -4,13 +4,14 @@ import { messageOf } from '../core/error-message.js';
 import type { Log } from '../core/telemetry.js';
 import { isOlder, versionIn } from '../core/versions.js';
 
-/** The first that takes updates, by which orders are answered, without being told to. */
+/** The first version with updates, which orders use, enabled by default. */
 export const oldestTemporal = '1.25.0';
 
 const pollMs = 10_000;
 
 /**
- * Why Stowage does not work with a server of this version, for a person. One that cannot be compared is taken for new enough.
+ * Why Stowage does not support a server of this version, as text for people. A version that cannot be compared counts
+ * as supported.
  *
  * @testOnly
  */
@@ -23,14 +24,14 @@ export function tooOld(version: string): string | undefined {
 interface EngineWait {
   readonly namespace: string;
   readonly log: Pick<Log, 'error' | 'info'>;
-  /** Hears what is wrong with the server, undefined for nothing. */
+  /** Called with the problem of the server, undefined for none. */
   readonly onProblem: (problem: string | undefined) => void;
   readonly everyMs?: number;
 }
 
 /**
- * Resolves once the server is new enough, as after its upgrade, and has the namespace: nothing is done before, for what an older one lacks would show in
- * the middle of a workflow. Rejects when `signal` aborts.
+ * Resolves once the server is new enough and has the namespace. Nothing starts before, since features missing in an
+ * older server would fail in the middle of a workflow. Rejects when `signal` aborts.
  */
 export async function usableEngine(
   client: Pick<Client, 'connection' | 'workflowService'>,
@@ -51,13 +52,13 @@ export async function usableEngine(
   }
 }
 
-/** Codes of gRPC: NOT_FOUND. */
+/** gRPC code NOT_FOUND. */
 const missing: ReadonlySet<number> = new Set([5]);
 const answerMs = 5000;
 
 /**
- * Why the namespace is none to work in, for a person; undefined where it is there, and where the server does not say: an account may not be allowed to ask,
- * and whether the server answers is looked at elsewhere.
+ * Why the namespace cannot be used, as text for people. Undefined if it exists, and if that is unknown: the account may
+ * lack permission, and `watchTemporal` reports an unreachable server.
  */
 export async function namespaceProblem(
   { connection, workflowService }: Pick<Client, 'connection' | 'workflowService'>,

@@ -6,7 +6,7 @@ import { entityStart } from '../operator/desired-workflows.js';
 import { Starter } from '../operator/starter.js';
 import type { BatchWindow, SlotHolder } from '../workflows/messages.js';
 
-/** Starts entity workflows by a client of this process; before `connect` it asks to be tried again. */
+/** Starts entity workflows with a client of this process; before `connect` it throws a retryable error. */
 export class TemporalEntities implements EntityStarter {
   private starter: Starter | undefined;
 

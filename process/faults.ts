@@ -1,17 +1,19 @@
 import { messageOf } from '../core/error-message.js';
 import type { Log, Metrics } from '../core/telemetry.js';
 
-/** Where a fault was contained: in a handler of changes, in answering a request, or in anything else that nobody waits for. */
+/**
+ * Where an exception was caught: in a handler of changes, in a request handler, or in an unhandled callback or promise.
+ */
 type FaultSource = 'change' | 'request' | 'callback';
 
-/** Takes an error that is a fault of Stowage itself. */
+/** Handles an error that is a bug in Stowage. */
 export type OnFault = (source: FaultSource, error: unknown, facts?: object) => void;
 
 const mostRemembered = 100;
 
 /**
- * What every fault of one object or request comes to: a line in the log, once for each message, and a count. The process goes on
- * (invariants/failures-are-contained).
+ * Handles an exception that concerns one object or request: logs it once per message, and counts it. The process
+ * continues (invariants/failures-are-contained).
  */
 export function faultReporter(log: Log, metrics: Pick<Metrics, 'count'>): OnFault {
   const said = new Set<string>();
@@ -22,12 +24,12 @@ export function faultReporter(log: Log, metrics: Pick<Metrics, 'count'>): OnFaul
     if (said.size >= mostRemembered) said.clear();
     said.add(key);
     const found = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.error({ ...facts, source, error: found }, 'a fault of Stowage: what it was about has failed, all else goes on');
+    log.error({ ...facts, source, error: found }, 'internal error: this operation failed, the process continues');
   };
 }
 
-/** No error that a callback throws, or that a promise is rejected with that nobody waits for, ends the process from then on. */
+/** Prevents uncaught exceptions of callbacks and unhandled rejections from ending the process. */
 export function containFaults(of: Pick<NodeJS.Process, 'on'>, onFault: OnFault): void {
-  // Node raises rejections that nobody handles as uncaught exceptions, too.
+  // Node raises unhandled rejections as uncaught exceptions too.
   of.on('uncaughtException', (error) => onFault('callback', error));
 }

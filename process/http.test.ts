@@ -60,7 +60,7 @@ test.each(['METRICS_PORT', 'HEALTH_PROBE_PORT'] as const)(
     const serving = serveHttp({ ...ports, address, registry: new Registry(), ...unheard });
 
     await expect(serving).rejects.toThrow(SettingsError);
-    await expect(serving).rejects.toThrow(new RegExp(`^${setting}: nothing can listen on port ${taken}: .*EADDRINUSE`));
+    await expect(serving).rejects.toThrow(new RegExp(`^${setting}: cannot listen on port ${taken}: .*EADDRINUSE`));
   },
 );
 

@@ -13,21 +13,21 @@ export interface HttpOptions {
   /** Empty for all interfaces. */
   readonly address: string;
   readonly registry: Registry;
-  /** What else `/metrics` has, in Prometheus' text format. */
+  /** Additional content of `/metrics`, in Prometheus' text format. */
   readonly sdkMetrics?: () => Promise<string>;
-  /** What `/healthz` goes by. A process that fails it is started anew. */
+  /** Checks of `/healthz`. A process that fails it is restarted. */
   readonly alive: () => readonly ProbeCheck[];
-  /** What `/readyz` goes by. */
+  /** Checks of `/readyz`. */
   readonly ready: () => readonly ProbeCheck[];
   readonly onFault: OnFault;
 }
 
-/** Whoever takes an answer more slowly is cut off. */
+/** Timeout for sending a response to a slow client. */
 const answerMs = 60_000;
 
 /**
- * The one way to serve HTTP: what a request asks and what answering it throws fails that request alone. A target that is no URL gets 400;
- * an error is answered by `fail`.
+ * Creates all HTTP servers: an exception while a request is handled fails only this request. An invalid request target
+ * gets 400; an error is answered by `fail`.
  */
 export function requestServer(
   answer: (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>,
@@ -49,18 +49,21 @@ export function requestServer(
   });
 }
 
-/** A rendering of all series is shared for ten times as long as it took, so that it takes a tenth of the thread at most however many ask. */
+/**
+ * Rendered metrics are cached for ten times the time of rendering, so that it uses at most a tenth of the thread,
+ * whatever the number of scrapes.
+ */
 const keptTimes = 10;
 const longestKeptMs = 10_000;
 
-/** Gives what `render` gives to all who ask while it renders and for a while after. */
+/** Shares the result of `render` among concurrent calls, and for a while after. */
 function shared(render: () => Promise<string>): () => Promise<Buffer> {
   let current: Promise<Buffer> | undefined;
   return () => {
     if (current !== undefined) return current;
     const began = performance.now();
     const drop = (): void => void (current = undefined);
-    // Bytes, which connections that take them slowly do not copy.
+    // Bytes, which slow connections do not copy.
     current = render().then((text) => Buffer.from(text));
     current.then(
       () => setTimeout(drop, Math.min(longestKeptMs, keptTimes * (performance.now() - began))).unref(),
@@ -70,7 +73,7 @@ function shared(render: () => Promise<string>): () => Promise<Buffer> {
   };
 }
 
-/** One exporter that does not answer keeps nobody from the metrics of the other. */
+/** If one exporter does not respond, the metrics of the other are still served. */
 export async function metricsText({
   registry,
   sdkMetrics,
@@ -79,7 +82,10 @@ export async function metricsText({
   return `${own}${more}`;
 }
 
-/** `/metrics`, `/healthz` and `/readyz`, both with `?verbose` (settings/probes). Resolves once both listen; gives how to stop. */
+/**
+ * `/metrics`, `/healthz` and `/readyz`, both with `?verbose` (settings/probes). Resolves once both ports listen;
+ * returns a function that stops them.
+ */
 export async function serveHttp(options: HttpOptions): Promise<() => Promise<void>> {
   const { onFault, registry } = options;
   const fail = (response: ServerResponse, error: unknown): void => {
@@ -116,11 +122,11 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
 async function listen(server: Server, setting: string, port: number, address: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: Error): void => {
-      reject(new SettingsError(`${setting}: nothing can listen on port ${port}: ${error.message}`));
+      reject(new SettingsError(`${setting}: cannot listen on port ${port}: ${error.message}`));
     };
     server.once('error', refuse);
     server.listen(port, address === '' ? undefined : address, () => resolve());
   });
-  // Probes must not keep a process that wants to end.
+  // Open probe connections must not keep the process alive.
   server.unref();
 }

@@ -6,23 +6,24 @@ import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 import type { ClusterIdentityStore } from './cluster-identity.js';
 
-/** How soon a person's decision takes effect. */
+/** Interval of checks while the name belongs to another cluster. */
 const refusedPollMs = 10_000;
 const pollMs = 60_000;
 
 export interface IdentityGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly cluster: string;
-  /** UID of `kube-system` of the cluster that had the name before, if this one is to have it now. */
+  /** UID of `kube-system` of the cluster that had the name before, if this cluster takes it over. */
   readonly takesOverFrom: string | undefined;
   readonly log: Log;
   readonly clock?: LimiterClock;
 }
 
 /**
- * Workflows and task queues go by the cluster's name: two installations that give two Kubernetes clusters one name in one Temporal
- * namespace would execute each other's workflows. Nothing in this process acts unless the name stands for this cluster. It waits
- * rather than ends: `/readyz` then says why, and it acts as soon as it may, where a process that ends would be started again and again.
+ * Workflow ids and task queues contain the cluster's name: if two installations in one Temporal namespace used the same
+ * name for two Kubernetes clusters, they would execute each other's workflows. The process does nothing unless the name
+ * belongs to this cluster. It waits instead of exiting: `/readyz` then shows why, and work starts as soon as allowed,
+ * whereas an exiting process would be restarted repeatedly.
  */
 export class IdentityGate {
   private readonly clock: LimiterClock;
@@ -33,14 +34,14 @@ export class IdentityGate {
     this.clock = options.clock ?? limiterClock;
   }
 
-  /** What keeps this process from acting, for a person; undefined for nothing. */
+  /** Why this process waits, as text for people; undefined if it does not. */
   get waitsFor(): string | undefined {
     return this.problem;
   }
 
   /**
-   * Runs `work` while the name stands for this cluster. The signal that it gets aborts when another cluster takes the name over.
-   * Resolves when `signal` aborts or `work` ends by itself; rejects with what `work` rejects with, unless it was told to stop.
+   * Runs `work` while the name belongs to this cluster. Its signal aborts if another cluster takes over the name.
+   * Resolves when `signal` aborts or `work` ends; rejects with the error of `work`, unless its signal was aborted.
    */
   async whileOwn(
     register: ClusterIdentityStore,
@@ -76,7 +77,7 @@ export class IdentityGate {
     }
   }
 
-  /** Whether the name is this cluster's. What does not answer leaves the last verdict. */
+  /** Whether the name belongs to this cluster. Without a response the last result stays. */
   private async poll(register: ClusterIdentityStore): Promise<boolean> {
     try {
       const own = (this.own ??= await kubeSystemUid(this.options.client));
@@ -112,7 +113,7 @@ export class IdentityGate {
     this.problem = undefined;
   }
 
-  /** Once for each problem. */
+  /** Logs each problem once. */
   private report(problem: string): void {
     if (this.problem === problem) return;
     this.problem = problem;
@@ -120,14 +121,14 @@ export class IdentityGate {
   }
 }
 
-/** By which a cluster is known. Throws where it cannot be read. */
+/** The UID that identifies the cluster. Throws if it cannot be read. */
 export async function kubeSystemUid(client: Pick<KubeClient, 'get'>): Promise<string> {
   const uid = (await client.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
   if (uid === '') throw new Error('Namespace kube-system, metadata.uid: found none');
   return uid;
 }
 
-/** What a person is told where the name stands for another cluster than this one. */
+/** The message if the name belongs to another cluster. */
 export function foreignName(
   cluster: string,
   own: string,
@@ -143,7 +144,7 @@ export function foreignName(
   };
 }
 
-/** Asked anew after a wait. */
+/** A function call, so that the value is read again after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -7,7 +7,7 @@ import { limiterClock } from '../kube/limiter.js';
 import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 
-/** Karpenter renews every two seconds: two looks find a renewal between them. */
+/** Karpenter renews every two seconds, so its lease changes between two polls. */
 const pollMs = 5000;
 
 export interface KarpenterGateOptions {
@@ -20,8 +20,8 @@ export interface KarpenterGateOptions {
 }
 
 /**
- * Two autoscalers on one cluster would undo each other: while Karpenter's leader lease is held, or it is not known yet
- * whether it is, nothing in this process acts. Each process watches for itself, for as long as it runs.
+ * Two autoscalers on one cluster would interfere: while Karpenter's leader lease is held, or its state is unknown, this
+ * process does nothing. Each process polls the lease itself, as long as it runs.
  */
 export class KarpenterGate {
   private readonly name: string;
@@ -36,7 +36,7 @@ export class KarpenterGate {
     this.measure();
   }
 
-  /** What keeps this process from acting, for a person; undefined for nothing. */
+  /** Why this process waits, as text for people; undefined if it does not. */
   get waitsFor(): string | undefined {
     const { state, holder } = this.observed;
     if (state === 'free') return undefined;
@@ -45,25 +45,25 @@ export class KarpenterGate {
     return `it is not known yet whether Karpenter is running: its lease ${this.name} ${why}`;
   }
 
-  /** Looks at the lease until `signal` aborts. Never rejects: an API server that is away leaves the last verdict. */
+  /** Polls the lease until `signal` aborts. Never rejects: if the API server is unavailable the last state stays. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!isOver(signal)) {
-      // A request without an answer does not keep the process from ending.
+      // A request without a response does not keep the process from ending.
       await unlessAborted(this.poll(signal), signal);
       await this.clock.sleep(pollMs, signal).catch(() => undefined);
     }
   }
 
   /**
-   * Runs `work` while the lease is free. The signal that it gets aborts when the lease is held again: `work` must stop
-   * then, and runs once more when the lease is free. Resolves when `signal` aborts or `work` ends by itself; rejects
-   * with what `work` rejects with, unless it was told to stop.
+   * Runs `work` while the lease is free. Its signal aborts when the lease is held again: `work` must stop then, and is
+   * run again when the lease is free. Resolves when `signal` aborts or `work` ends; rejects with the error of `work`,
+   * unless its signal was aborted.
    */
   async whileFree(signal: AbortSignal, work: (free: AbortSignal) => Promise<void>): Promise<void> {
     while (!isOver(signal)) {
       const held = await unlessAborted(this.period.begun, signal);
       if (held === undefined) return;
-      // Over before we heard that it had begun: the next one is waited for.
+      // The period ended before this continued: wait for the next one.
       if (held.aborted) continue;
       const free = AbortSignal.any([signal, held]);
       setMaxListeners(0, free);
@@ -125,7 +125,7 @@ export class KarpenterGate {
   }
 }
 
-/** A time in which nobody holds the lease. */
+/** A period in which the lease is free. */
 interface Period {
   /** Resolves when it begins, with a signal that aborts when it ends. */
   readonly begun: Promise<AbortSignal>;
@@ -135,14 +135,14 @@ interface Period {
 
 function nextPeriod(): Period {
   const controller = new AbortController();
-  // Every part that acts hangs on it.
+  // Many parts of the process listen to this signal.
   setMaxListeners(0, controller.signal);
   let begin = (): void => undefined;
   const begun = new Promise<AbortSignal>((resolve) => (begin = () => resolve(controller.signal)));
   return { begun, begin: () => begin(), end: (reason) => controller.abort(reason) };
 }
 
-/** Resolves with undefined as soon as `signal` aborts. `promise` must not reject. */
+/** Resolves with undefined when `signal` aborts first. `promise` must not reject. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve) => {
     const end = (): void => resolve(undefined);
@@ -158,7 +158,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T |
   });
 }
 
-/** Asked anew after a wait. */
+/** A function call, so that the value is read again after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -7,7 +7,7 @@ import { pinnedValue } from '../core/launch-options.js';
 import type { Result } from '../core/result.js';
 import { hasOwn, lookUp } from '../core/own.js';
 
-/** Karpenter's names of the methods, and of the controllers that call them there. */
+/** Karpenter's names for the methods, and for the controllers that call them. */
 const measured: Readonly<Record<string, { readonly method: string; readonly controller: string }>> = {
   launch: { method: 'Create', controller: 'nodeclaim.lifecycle' },
   terminate: { method: 'Delete', controller: 'nodeclaim.lifecycle' },
@@ -19,7 +19,7 @@ const measured: Readonly<Record<string, { readonly method: string; readonly cont
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
-/** The same cloud, with the duration and the failures of its calls counted (metrics/cloud-calls). */
+/** The same provider, with metrics for duration and failures of its calls (metrics/cloud-calls). */
 export function measuredCloud(
   cloud: CloudProvider,
   metrics: Pick<Metrics, 'count' | 'observe'>,
@@ -59,13 +59,13 @@ export function measuredCloud(
   });
 }
 
-/** Which offerings refused, and where instances could not be ended. Knows the ids of zones from the last catalogue. */
+/** Counts refused offerings and failed terminations. Gets the zone ids from the last catalogue. */
 class FailureCounts {
   private catalogue: readonly InstanceType[] = [];
 
   constructor(private readonly metrics: Pick<Metrics, 'count'>) {}
 
-  /** What of an answer was a refusal, by its kind. */
+  /** Records refusals in a result; returns their kind. */
   note(name: string, answer: unknown): string | undefined {
     if (name === 'instanceTypes') this.catalogue = answer as readonly InstanceType[];
     if (name !== 'launch') return undefined;

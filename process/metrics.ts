@@ -7,7 +7,7 @@ const called = ['controller', 'method', 'provider'] as const;
 const transition = ['type', 'status', 'reason'] as const;
 const left = ['type', 'status', 'to_status'] as const;
 
-/** Labels of each family, as Karpenter has them (metrics/families). */
+/** Labels of each family, as in Karpenter (metrics/families). */
 const counters: Readonly<Record<CounterName, readonly string[]>> = {
   nodeclaims_created_total: ['reason', 'nodepool', 'min_values_relaxed'],
   nodeclaims_terminated_total: ['nodepool', 'capacity_type', 'zone'],
@@ -44,7 +44,7 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
 
 type SummaryName = 'nodes_termination_duration_seconds' | 'pods_startup_duration_seconds';
 
-/** Karpenter's dashboards ask these for their quantiles (metrics/types). */
+/** Karpenter's dashboards use the quantiles of these (metrics/types). */
 const summaries: Readonly<Record<SummaryName, readonly string[]>> = {
   nodes_termination_duration_seconds: ['nodepool'],
   pods_startup_duration_seconds: [],
@@ -84,7 +84,7 @@ const gauges: Readonly<Record<GaugeName, readonly string[]>> = {
 
 const buckets = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 86_400];
 
-/** As Karpenter's: of what was seen within ten minutes. */
+/** As in Karpenter: over the last ten minutes. */
 const quantiles = {
   percentiles: [0, 0.5, 0.9, 0.99, 1],
   maxAgeSeconds: 600,
@@ -92,11 +92,11 @@ const quantiles = {
   pruneAgedBuckets: true,
 };
 
-/** What Karpenter has no family for goes by our own name; its generic families have no prefix. */
+/** Families that Karpenter does not have get the prefix `stowage_`; its generic families have no prefix. */
 export const metricName = (name: string): string =>
   /^(stowage|operator|controller_runtime)_/.test(name) ? name : `karpenter_${name}`;
 
-/** Metrics under Karpenter's names, in a registry of their own. */
+/** Metrics with Karpenter's names, in a separate registry. */
 export function createMetrics(): Metrics & { readonly registry: Registry } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -1,4 +1,4 @@
 import { runAll } from './run-all.js';
 
-// The operator alone, for images; `stowage run` is the usual way.
+// Runs only the operator, for images; `stowage run` is the usual command.
 process.exitCode = await runAll({ role: 'operator' });

@@ -38,8 +38,9 @@ import { registeringWhereLacking, registerSearchAttributes } from './search-attr
 import { urgently } from '../worker/urgency.js';
 
 /**
- * Runs the operator until `signal` aborts: while it holds its lease and nobody Karpenter's, it turns what it sees into
- * workflows and signals, and writes status. A second replica waits. `onLeader` hears who leads, undefined for nobody.
+ * Runs the operator until `signal` aborts: while it holds its lease and Karpenter's lease is free, it starts and
+ * signals workflows according to watch events, and writes status. A second replica waits. `onLeader` is called with the
+ * holder, undefined for none.
  */
 export async function runOperator(
   world: World,

@@ -12,7 +12,7 @@ const withHeader = <Input extends Call>(input: Input, name: string, value: strin
   headers: { ...input.headers, [name]: defaultPayloadConverter.toPayload(value) },
 });
 
-/** Says in every call that workflows remember whose orders they are to take (authorization/policy). */
+/** Adds the order policy to every call, which workflows remember (authorization/policy). */
 export function sendOrderPolicy(policy: OrderPolicy): WorkflowClientInterceptor {
   const said = <Input extends Call>(input: Input): Input => withHeader(input, orderHeaders.policy, policy);
   return {
@@ -22,7 +22,7 @@ export function sendOrderPolicy(policy: OrderPolicy): WorkflowClientInterceptor 
   };
 }
 
-/** Vouches for the orders of actors whom Kubernetes authenticated and allowed them (authorization/orders). */
+/** Marks orders of actors that Kubernetes authenticated and authorized (authorization/orders). */
 export const vouchForOrders: WorkflowClientInterceptor = {
   signal: (input, next) => next(vouchedFor(input.signalName, input)),
   startUpdate: (input, next) => next(vouchedFor(input.updateName, input)),

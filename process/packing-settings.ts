@@ -6,10 +6,10 @@ import { SettingsError, type Settings } from './settings.js';
 import { z } from 'zod';
 import { parserMessageOf } from '../core/error-message.js';
 
-/** Karpenter lists up to 600 types in a claim; a launch takes 60. A plan's payload has to stay small. */
+/** Karpenter lists up to 600 types in a claim; a launch uses 60. The payload of a plan has to stay small. */
 const listedTypes = 100;
 
-/** How a process with these settings packs for the cloud. Throws `SettingsError` where a file of theirs does not work. */
+/** Settings of packing. Throws `SettingsError` for an invalid file. */
 export function packingSettings(
   settings: Pick<Settings, 'PREFERENCE_POLICY' | 'MIN_VALUES_POLICY' | 'COMMITMENTS_FILE' | 'SCHEDULER_CONFIG'>,
   { wellKnownLabels }: Pick<CloudProvider, 'wellKnownLabels'>,
@@ -62,9 +62,10 @@ const schedulersForm = z.object({
 });
 
 /**
- * The spread that pods get that ask for none (provisioning/default-spread): of `podTopologySpread`, as Karpenter takes it, or of kube-scheduler's own
- * configuration, of its profile `default-scheduler`. The setting is a file's path, or the text itself where that is YAML of several lines or
- * JSON. Throws `SettingsError` naming the field, what was found and what is allowed.
+ * The default spread of pods without constraints (provisioning/default-spread): from `podTopologySpread`, as in
+ * Karpenter, or from the kube-scheduler configuration, profile `default-scheduler`. The setting is a file path, or the
+ * content itself if it is multi-line YAML or JSON. Throws `SettingsError` naming the field, what was found and what is
+ * allowed.
  */
 export function defaultSpreadOf(value: string): Constraints {
   if (value === '') return [];
@@ -72,7 +73,7 @@ export function defaultSpreadOf(value: string): Constraints {
   const where = isText ? setting : `${setting} "${value}"`;
   const document = isText ? textOf(value) : readDocument(setting, value);
   const { defaultConstraints, defaultingType } = spreadIn(document, where);
-  // kube-scheduler's own default prefers spread and never asks for it.
+  // The built-in default of kube-scheduler only prefers spread.
   if (defaultingType === 'System') return [];
   const seen = new Set<string>();
   for (const [i, { topologyKey, whenUnsatisfiable }] of defaultConstraints.entries()) {
@@ -101,7 +102,7 @@ function spreadIn(document: unknown, where: string): z.output<typeof spread> {
   const at = profiles.findIndex(({ schedulerName }) => schedulerName === 'default-scheduler');
   const plugins = profiles[at]?.pluginConfig ?? [];
   const plugin = plugins.findIndex(({ name }) => name === 'PodTopologySpread');
-  // Without a word on it, kube-scheduler has its own default.
+  // Without configuration, kube-scheduler uses its built-in default.
   if (plugin < 0) return { defaultConstraints: [], defaultingType: 'System' };
   const path = `profiles[${at}].pluginConfig[${plugin}].args`;
   return parsed(spread, plugins[plugin]!.args, where, path);

@@ -59,7 +59,7 @@ describe('readiness', () => {
     const progress = running();
     progress.leader = undefined;
 
-    expect(problem({}, progress)).toBe('nobody is known to lead');
+    expect(problem({}, progress)).toBe('no leader is known');
     expect(problem({}, progress, 'worker')).toBeUndefined();
   });
 

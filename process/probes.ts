@@ -2,39 +2,39 @@ import type { LimiterClock } from '../kube/limiter.js';
 import type { World } from './world.js';
 import { counted } from '../core/text.js';
 
-/** One thing that a probe goes by; `problem` says in a person's words what is not as it should be. */
+/** One check of a probe; `problem` is its error as text for people. */
 export interface ProbeCheck {
   readonly name: string;
   readonly problem?: string | undefined;
-  /** What there is to say when there is no problem. */
+  /** Additional information if there is no problem. */
   readonly detail?: string | undefined;
 }
 
-/** What this process does, as `stowage run --role` says. */
+/** The role of this process, as in `stowage run --role`. */
 export type Role = 'all' | 'operator' | 'worker';
 
-/** The loop that looks after Temporal comes by every ten seconds at most, whatever answers. */
+/** The loop that watches Temporal runs every ten seconds at most; without progress for this long it counts as stuck. */
 const silentMs = 60_000;
-/** Workers that fail are started again every few seconds. */
+/** Failed workers are restarted every few seconds; failing for this long is a problem. */
 const failingMs = 5 * 60_000;
 
-/** What a process knows of its own parts, for its probes (settings/probes). */
+/** The progress of a process's components, for its probes (settings/probes). */
 export class ProcessProgress {
   temporal = false;
-  /** Why Temporal, which answers, is none to work with. */
+  /** Why the responding Temporal server cannot be used. */
   engineProblem: string | undefined;
-  /** Who leads, as this process saw it last. */
+  /** The leader last observed by this process. */
   leader: string | undefined;
-  /** Whether other builds may end now; absent where no worker is meant to run. */
+  /** Whether other builds may be stopped now; absent if no worker should run. */
   build: { readonly waitsFor: string | undefined } | undefined;
   private lastBeat: number | undefined;
   private readonly running = new Set<string>();
-  /** Queues whose worker fails, by since when. */
+  /** Queues whose worker fails, with the time of the first failure. */
   private readonly failing = new Map<string, number>();
 
   constructor(private readonly clock: Pick<LimiterClock, 'now'>) {}
 
-  /** The loop that looks after Temporal came by. */
+  /** Called at each run of the loop that watches Temporal. */
   beat(): void {
     this.lastBeat = this.clock.now();
   }
@@ -49,18 +49,18 @@ export class ProcessProgress {
     if (!this.failing.has(queue)) this.failing.set(queue, this.clock.now());
   }
 
-  /** No worker is meant to run. */
+  /** Called when no worker should run. */
   stops(): void {
     this.running.clear();
     this.failing.clear();
   }
 
-  /** Of so many queues, whether each has its worker. */
+  /** Whether this number of queues all have a running worker. */
   allRun(queues: number): boolean {
     return this.running.size >= queues;
   }
 
-  /** Only what starting the process anew can mend: what is away outside comes back by itself. */
+  /** Only problems that a restart can fix: unavailable external systems are not included. */
   alive(): readonly ProbeCheck[] {
     const now = this.clock.now();
     const silent = now - (this.lastBeat ?? now);
@@ -84,7 +84,7 @@ export class ProcessProgress {
   }
 }
 
-/** Whether the process does what its role is; what a standby replica waits for is no problem. */
+/** Whether the process fulfils its role; a standby replica that waits is ready. */
 export function readyChecks(
   world: Pick<World, 'cache' | 'karpenter' | 'name' | 'identity'>,
   role: Role,
@@ -113,7 +113,7 @@ export function readyChecks(
 }
 
 function leadership(leader: string | undefined, identity: string): ProbeCheck {
-  if (leader === undefined) return { name: 'leadership', problem: 'nobody is known to lead' };
+  if (leader === undefined) return { name: 'leadership', problem: 'no leader is known' };
   return { name: 'leadership', detail: leader === identity ? 'this process leads' : `${leader} leads` };
 }
 
@@ -122,7 +122,7 @@ export function problemOf(checks: readonly ProbeCheck[]): string | undefined {
   return checks.find(({ problem }) => problem !== undefined)?.problem;
 }
 
-/** One line a check, as the API server's own probes write them. */
+/** One line per check, as in the API server's probes. */
 export function lists(checks: readonly ProbeCheck[]): string {
   return checks
     .map(({ name, problem, detail }) =>

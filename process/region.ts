@@ -9,7 +9,10 @@ export interface InstanceMetadataOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Settings with a region: as set, else AWS_DEFAULT_REGION, else the one of the instance that this runs on, if any. */
+/**
+ * Settings with a region: as set, otherwise AWS_DEFAULT_REGION, otherwise the region of the instance on which this
+ * runs.
+ */
 export async function withRegion(settings: Settings, options: InstanceMetadataOptions = {}): Promise<Settings> {
   const { environment = process.env } = options;
   if (settings.CLOUD_PROVIDER !== 'aws' || settings.AWS_REGION !== undefined) return settings;
@@ -20,7 +23,7 @@ export async function withRegion(settings: Settings, options: InstanceMetadataOp
   return region === undefined ? settings : { ...settings, AWS_REGION: region };
 }
 
-/** Asked by IMDSv2; undefined where this is no instance, or its metadata is out of a pod's reach (hop limit 1). */
+/** Queries IMDSv2; undefined if this is not an instance, or its metadata is not reachable from a pod (hop limit 1). */
 async function instanceRegion(endpoint: string): Promise<string | undefined> {
   try {
     const token = await ask(new URL('/latest/api/token', endpoint), 'PUT', {

@@ -36,35 +36,35 @@ import type { Log } from '../core/telemetry.js';
 export interface RunOptions {
   /** Default `all`: operator and worker in one process. */
   readonly role?: Role;
-  /** Settings given as flags, by their kebab-case names; they win over the environment. */
+  /** Settings given as flags, by their kebab-case names; they override the environment. */
   readonly flags?: Readonly<Record<string, string>>;
 }
 
 /**
- * Threads that packing and Temporal's workers start from here on have a young generation of 6 MB at most, unless somebody chose one (docs/image.md): with
- * V8's own of 48 MB each they would hold that much garbage.
+ * Limits the young generation of threads for packing and Temporal workers to 6 MB, unless set by the user
+ * (docs/image.md): with V8's default of 48 MB each thread would hold that much garbage.
  */
 function keepYoungGenerationsSmall(): void {
   const chosen = [process.env['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
   if (!chosen.includes('semi-space')) setFlagsFromString('--max-semi-space-size=2');
 }
 
-/** A process that is to end has ended after so long, whatever its parts wait for: longer than workers take (worker/workers.ts). */
+/** The process exits at the latest after this time: longer than workers take to shut down (worker/workers.ts). */
 const mostEndMs = 30_000;
-/** How long a process in which everything is closed gets to end by itself. */
+/** How long a process that has closed everything may take to exit. */
 const closedMs = 500;
 
 /**
- * `stowage run`: runs until SIGTERM or SIGINT. Gives the exit status: 0 after an orderly end, 2 for settings that do not
- * work. An API server, Temporal or cloud that cannot be reached is waited for.
+ * `stowage run`: runs until SIGTERM or SIGINT. Returns the exit status: 0 after an orderly shutdown, 2 for invalid
+ * settings. Waits for an unreachable API server, Temporal or cloud.
  */
 export async function runAll(options: RunOptions = {}): Promise<number> {
   const role = options.role ?? 'all';
   keepYoungGenerationsSmall();
   const ending = new AbortController();
-  // Every part of the process hangs on it.
+  // All components of the process listen to this signal.
   setMaxListeners(0, ending.signal);
-  // Before anything else: as PID 1 of a container a process that does not listen is not ended by SIGTERM.
+  // First of all: as PID 1 of a container, a process without a handler is not ended by SIGTERM.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
   let world: World;
   try {
@@ -78,14 +78,14 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   return status;
 }
 
-/** Runs `world` until it is told to end or fails, and closes it. Gives the exit status. */
+/** Runs `world` until it is stopped or fails, and closes it. Returns the exit status. */
 async function served(world: World, role: Role, ending: AbortController): Promise<number> {
   const { cache, identity, log, metrics, onFault, settings, cluster } = world;
   const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
   containFaults(process, onFault);
   try {
     ending.signal.addEventListener('abort', () => endLate(world));
-    // Its threads end with the last worker: an operator never has one.
+    // Its threads end with the last worker, and an operator never has one.
     const sdkMetrics =
       role === 'operator' ? undefined : await exportSdkMetrics((address) => installRuntime(log, address));
     if (role !== 'worker') {
@@ -120,7 +120,7 @@ async function served(world: World, role: Role, ending: AbortController): Promis
   }
 }
 
-/** Says why the process ends. Gives the exit status. */
+/** Logs why the process exits. Returns the exit status. */
 function failed({ log }: World, error: unknown): number {
   if (error instanceof SettingsError) {
     process.stderr.write(`stowage: ${printable(error.message)}\n`);
@@ -131,22 +131,22 @@ function failed({ log }: World, error: unknown): number {
 }
 
 /**
- * Ends a process that has closed everything. Threads of Temporal's SDK end with its last worker, so they would keep a process that never had one: one that is
- * told to end while it waits for Temporal, or fails before.
+ * Exits after everything is closed. Threads of Temporal's SDK end only with its last worker, so they would keep a
+ * process without workers alive: one that is stopped while it waits for Temporal, or that fails before.
  */
 function endSoon(): void {
   setTimeout(() => process.exit(), closedMs).unref();
 }
 
-/** Ends the process where something keeps it: nothing that it has begun needs it, as nothing does after a crash. */
+/** Exits even if something keeps the process alive: as after a crash, nothing depends on an orderly end. */
 function endLate({ log }: World): void {
   setTimeout(() => {
-    log.error({}, 'not everything has ended in time: ending all the same');
+    log.error({}, 'shutdown timed out: exiting');
     process.exit(1);
   }, mostEndMs).unref();
 }
 
-/** Throws `SettingsError`, also for what only the files say that settings name. */
+/** Throws `SettingsError`, also for errors in files that settings name. */
 async function composed({ flags, role }: RunOptions): Promise<World> {
   const settings = await withRegion(readSettingsWithProfile(process.env, flags));
   connectOptions(settings);
@@ -164,7 +164,7 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
-  // It also rejects when the process ends, which may be before it is awaited below.
+  // It also rejects when the process stops, possibly before it is awaited below.
   void syncing.catch(() => undefined);
   const connections = await connectTemporal(settings, log, signal, {
     workflow: [sendOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
@@ -205,7 +205,7 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
   }
 }
 
-/** What workers do stands still with them. */
+/** Components that only run with workers. */
 async function workersOn(
   world: World,
   connections: TemporalConnections,
@@ -214,7 +214,7 @@ async function workersOn(
 ): Promise<(free: AbortSignal) => Promise<void>> {
   const { settings, log, cluster } = world;
   const dataConverter = workerConverter(settings, (problem) =>
-    log.warn({ problem }, 'the keys of payloads stay as they were'),
+    log.warn({ problem }, 'the previous payload keys stay in use'),
   );
   const forWorkers = await connections.forWorkers();
   const deployment = new TemporalDeployment(connections.client, cluster);
@@ -229,7 +229,7 @@ async function workersOn(
   };
 }
 
-/** Undefined where no collector is named: then nothing of OpenTelemetry is loaded but its API, which does nothing. */
+/** Undefined if no collector is configured: then only OpenTelemetry's API is loaded, which does nothing. */
 async function startTracing(
   settings: Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'CLUSTER_NAME'>,
   process: { readonly role: string; readonly identity: string; readonly log: Log },

@@ -2,12 +2,13 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 const attempts = 5;
-/** The exporter is in this process: it answers at once or not at all. */
+/** The exporter runs in this process: it responds immediately or not at all. */
 const timeoutMs = 2000;
 
 /**
- * Lets `install` start the exporter of the Temporal SDK on a free port of loopback, and gives how to read what it exports. The SDK
- * wants to be told a port: where somebody else takes it meanwhile, another is tried. Rejects with what `install` threw.
+ * Starts the exporter of the Temporal SDK with `install` on a free port of the loopback interface, and returns a
+ * function that reads its metrics. The SDK needs a fixed port: if another process takes it meanwhile, another port is
+ * tried. Rejects with the error of `install`.
  */
 export async function exportSdkMetrics(install: (bindAddress: string) => void): Promise<() => Promise<string>> {
   for (let attempt = 1; ; attempt++) {

@@ -20,18 +20,18 @@ interface Mistyped {
 interface Problems {
   readonly missing: readonly Key[];
   readonly mistyped: readonly Mistyped[];
-  /** The account may neither list search attributes nor ask by them: nothing is known. */
+  /** The account may neither list search attributes nor query by them. */
   readonly isUnknown?: true;
 }
 
-/** Codes of gRPC: what a frontend answers that does not serve the operator API, or not to everybody, as Temporal Cloud. */
+/** gRPC codes of a frontend that does not serve the operator API, or not to this account, such as Temporal Cloud. */
 const refusals: ReadonlySet<number> = new Set([7, 12]);
 const invalidArgument = 3;
 
 /**
- * Registers the search attributes that are missing. Where the account may not (Temporal Cloud) they are made beforehand: the
- * error names those that are missing. Throws as well where somebody registered one with another type: every workflow task that
- * sets it would fail. Where nobody says which there are, it goes on and warns of what is needed.
+ * Registers the missing search attributes. If the account may not (Temporal Cloud), they must be created beforehand:
+ * the error names the missing ones. Also throws if an attribute is registered with another type: every workflow task
+ * that sets it would fail. If the existing attributes cannot be determined, logs a warning and continues.
  */
 export async function registerSearchAttributes(
   connection: AskedConnection,
@@ -55,7 +55,7 @@ export async function registerSearchAttributes(
   await addSearchAttributes(connection, namespace, missing);
 }
 
-/** What a namespace lacks: search attributes that are missing, and those that somebody registered with another type. */
+/** Missing search attributes of a namespace, and those registered with another type. */
 export async function searchAttributeProblems(connection: AskedConnection, namespace: string): Promise<Problems> {
   let listed;
   try {
@@ -76,7 +76,7 @@ export async function searchAttributeProblems(connection: AskedConnection, names
   return { missing, mistyped };
 }
 
-/** Whoever may run workflows may count them: a query that names an attribute which is not registered is invalid. */
+/** An account that may run workflows may count them: a query with an unregistered attribute is invalid. */
 async function problemsByQuery({ workflowService }: AskedConnection, namespace: string): Promise<Problems> {
   const missing: Key[] = [];
   for (const key of Object.values(searchAttributes)) {
@@ -91,13 +91,18 @@ async function problemsByQuery({ workflowService }: AskedConnection, namespace: 
   return { missing, mistyped: [] };
 }
 
-/** Whether Temporal refused a query of workflows for want of a search attribute, as in a namespace that was made anew. */
+/**
+ * Whether Temporal rejected a query because a search attribute is missing, as in a namespace that was created again.
+ */
 function lacksSearchAttribute(error: unknown): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined];
   return causes.some((each) => codeOf(each) === invalidArgument && /search attribute/i.test(String(each)));
 }
 
-/** As `engine`, in a namespace that may be made anew while the process runs: what it lacks is registered when a list is refused for it. */
+/**
+ * Like `engine`, but registers missing search attributes when a list is rejected for lack of one, since the namespace
+ * may be created again while the process runs.
+ */
 export function registeringWhereLacking(engine: WorkflowEngine, register: () => Promise<void>): WorkflowEngine {
   return {
     running: async () => {
@@ -124,7 +129,7 @@ const { IndexedValueType } = proto.temporal.api.enums.v1;
 const typeName = (type: number): string =>
   (IndexedValueType[type] ?? `type ${type}`).replace('INDEXED_VALUE_TYPE_', '');
 
-/** Registers these; one that somebody else was faster with is as good. */
+/** Registers these search attributes; it does not matter if another process does it first. */
 export async function addSearchAttributes(
   connection: OperatorConnection,
   namespace: string,

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { SettingsError } from './settings.js';
 import { parserMessageOf } from '../core/error-message.js';
 
-/** The document of YAML or JSON in the file that a setting names. Throws `SettingsError` naming setting and file. */
+/** Parses the YAML or JSON file of a setting. Throws `SettingsError` naming setting and file. */
 export function readDocument(setting: string, file: string): unknown {
   try {
     return parseSettings(readFileSync(file, 'utf8'));

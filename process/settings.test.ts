@@ -47,7 +47,7 @@ describe('readSettings', () => {
     expect(read).toThrow(/CLUSTER_NAME \(--cluster-name\) is missing/);
     expect(read).toThrow(/BATCH_IDLE_DURATION \(--batch-idle-duration\) "soon": is not a duration/);
     expect(read).toThrow(/METRICS_PORT/);
-    expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is no gate/);
+    expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is not a feature gate/);
   });
 
   test.each(describeSettings().filter(({ name }) => /(URL|PROXY|ENDPOINT)$/.test(name) && name !== 'NO_PROXY'))(

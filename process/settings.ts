@@ -26,7 +26,7 @@ const duration = (text: string): z.ZodType<number> =>
         return z.NEVER;
       }
     })
-    // A person reads 10s, not 10000.
+    // Shown as 10s, not 10000.
     .meta({ shown: text });
 
 const gates = z
@@ -37,15 +37,15 @@ const gates = z
     for (const pair of broken) {
       context.addIssue({
         code: 'custom',
-        message: `${quoted(pair)} is no gate (such as SpotToSpotConsolidation=true)`,
+        message: `${quoted(pair)} is not a feature gate (such as SpotToSpotConsolidation=true)`,
       });
     }
     return { ...known, unknown };
   });
 
-/** Every setting by its environment variable; the flag is the same in kebab case (settings/names). */
+/** All settings by environment variable; the flag is the same in kebab case (settings/names). */
 const fields = {
-  // A slash would end the first part of a workflow id, and EC2 takes tags of 128 characters, of which this is a part.
+  // A slash would end the first part of a workflow id; EC2 tags, which include the name, are limited to 128 characters.
   CLUSTER_NAME: z
     .string()
     .regex(
@@ -67,7 +67,7 @@ const fields = {
   CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
   AWS_REGION: z
     .string()
-    .regex(/^[\da-z-]+$/, 'is no region (such as us-west-2)')
+    .regex(/^[\da-z-]+$/, 'is not a region (such as us-west-2)')
     .optional()
     .describe('region of the instances; the region of its own instance when absent'),
   HTTPS_PROXY: z.url().optional().describe('HTTP proxy for calls to AWS, as http://USER:PASSWORD@HOST:PORT'),
@@ -223,32 +223,35 @@ const schema = z.object(fields);
 export type Settings = z.output<typeof schema>;
 type SettingName = keyof typeof fields;
 
-/** How long a node with pods on their way is left alone, milliseconds (provisioning/nominated-nodes). */
+/** How long a node with nominated pods is not disrupted, milliseconds (provisioning/nominated-nodes). */
 export function nominationMsOf({ BATCH_MAX_DURATION }: Pick<Settings, 'BATCH_MAX_DURATION'>): number {
   return Math.max(2 * BATCH_MAX_DURATION, 10_000);
 }
 
-/** Every user of a machine can read the command lines on it. */
+/** Settings without a flag, since all users of a machine can read command lines. */
 const secrets: ReadonlySet<string> = new Set<SettingName>(['TEMPORAL_API_KEY']);
-/** Files that hold secrets: somebody may give the secret in place of the file's name. */
+/** Files with secrets: a user may give the secret instead of the file name by mistake. */
 const secretFiles: ReadonlySet<string> = new Set<SettingName>([
   ...(['TEMPORAL_API_KEY_FILE', 'TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'] as const),
   ...(['TEMPORAL_CONFIG_FILE', 'TEMPORAL_PAYLOAD_KEYS_FILE', 'NOTIFY_SECRET_FILE'] as const),
 ]);
 
-/** A URL may hold a password, or a token in its path. */
+/** A URL may contain a password, or a token in its path. */
 function isUrl(name: string): boolean {
   const field = lookUp<z.ZodType>(fields, name);
   return field instanceof z.ZodOptional && field.unwrap() instanceof z.ZodURL;
 }
 
-/** The value of a setting as messages and logs may show it, the one way to quote one: it says of a secret only how long it is. */
+/**
+ * The value of a setting for messages and logs. All code that quotes a setting must use it: of a secret it gives only
+ * the length.
+ */
 function shownSetting(name: string, value: string): string {
   if (secretFiles.has(name)) return shownPath(value);
   return secrets.has(name) || isUrl(name) ? withheld(value) : quoted(value);
 }
 
-/** The name of a file with a secret, unless it may be the secret itself: a key has no slash, or is of several lines. */
+/** The path of a file with a secret, unless it may be the secret itself: without a slash, or with several lines. */
 export function shownPath(path: string): string {
   return isPath(path) ? quoted(path) : withheld(path);
 }
@@ -256,7 +259,7 @@ export function shownPath(path: string): string {
 const isPath = (text: string): boolean => /^\S*\/\S*$/.test(text);
 const withheld = (text: string): string => `(${text.length} characters, not shown because they may be a secret)`;
 
-/** What is in a file with secrets that `what` names. Throws `SettingsError`. */
+/** The content of the secret file that `what` names. Throws `SettingsError`. */
 export function readSecretFile(what: string, path: string): Buffer {
   try {
     return readFileSync(path);
@@ -266,23 +269,23 @@ export function readSecretFile(what: string, path: string): Buffer {
   }
 }
 
-/** Where Karpenter's leader lease is. */
+/** Namespace and name of Karpenter's leader lease. */
 export function karpenterLease(settings: Settings): { readonly namespace: string; readonly name: string } {
   return { namespace: settings.KARPENTER_LEADER_ELECTION_NAMESPACE, name: settings.KARPENTER_LEADER_ELECTION_NAME };
 }
 
-/** A setting that does not parse; the message names every one, and how it is given. */
+/** Invalid settings; the message names all of them, and how each is given. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** Those of proxies are written in small letters, too. */
+/** Proxy variables may be lower case. */
 function inEnvironment(environment: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const value = lookUp(environment, name);
   return value === undefined && name.endsWith('_PROXY') ? lookUp(environment, name.toLowerCase()) : value;
 }
 
-/** Reads all settings at once. Flags (by their kebab-case names) win over the environment. Throws `SettingsError`. */
+/** Reads all settings. Flags (by their kebab-case names) override the environment. Throws `SettingsError`. */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
   flags: Readonly<Record<string, string>> = {},
@@ -299,10 +302,10 @@ export function readSettings(
     const value = lookUp(given, name);
     return `${named(name)}${value === undefined ? ' is missing' : ` ${shownSetting(name, value)}: ${message}`}`;
   });
-  throw new SettingsError(`settings that do not work:\n  ${problems.join('\n  ')}`);
+  throw new SettingsError(`invalid settings:\n  ${problems.join('\n  ')}`);
 }
 
-/** Every setting with its flag, default and meaning, for `--help` and the documentation; secrets have no flag. */
+/** All settings with flag, default and description, for `--help` and the documentation; secrets have no flag. */
 export function describeSettings(): readonly {
   readonly name: string;
   readonly flag: string | undefined;

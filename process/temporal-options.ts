@@ -21,10 +21,10 @@ export interface ConnectOptions {
 }
 
 /**
- * How to reach the frontend, with the files that settings and profile name as these are now. A setting wins over its like of the
- * profile, a certificate together with its key. Whoever asks for anything of TLS gets TLS or an error: throws `SettingsError` for a
- * certificate without its key, a key without its certificate, two API keys, TLS that the profile both wants and disables, and files
- * that cannot be read or hold nothing.
+ * Connection options for the frontend, with the current content of the files in settings and profile. A setting
+ * overrides the same field of the profile; certificate and key are overridden together. If any TLS option is given, the
+ * result uses TLS or throws: `SettingsError` for a certificate without key, a key without certificate, two API keys,
+ * TLS that the profile both configures and disables, and unreadable or empty files.
  */
 export function connectOptions(settings: TemporalSettings, environment: Environment = process.env): ConnectOptions {
   const profile = temporalProfile(settings, environment);
@@ -40,7 +40,7 @@ export function connectOptions(settings: TemporalSettings, environment: Environm
   };
 }
 
-/** An API key is never sent in plain text. */
+/** An API key is never sent without TLS. */
 function tlsOf(
   settings: TemporalSettings,
   profile: ClientConfigTLS | undefined,
@@ -50,10 +50,10 @@ function tlsOf(
   const isAsked = settings.TEMPORAL_TLS || hasApiKey || Object.keys(parts).length > 0;
   if (profile?.disabled === true && isAsked) {
     throw new SettingsError(
-      'the profile of temporal.toml has tls.disabled, but an API key or something of TLS is given: drop one of them',
+      'the profile of temporal.toml has tls.disabled, but an API key or a TLS option is given: remove one of them',
     );
   }
-  // As in every SDK, a profile that has the table wants TLS.
+  // As in every SDK, a profile with the tls table uses TLS.
   const isWanted = profile !== undefined && profile.disabled !== true;
   return isAsked || isWanted ? parts : undefined;
 }
@@ -87,7 +87,7 @@ function missingHalf(own: boolean, isKey: boolean): string {
   return `${of(missing)}${flag} is missing: ${of(given)} is given, and a certificate is of no use without its key`;
 }
 
-/** What the file of the setting holds, or else the field of the profile. */
+/** The content of the setting's file, otherwise the field of the profile. */
 function content(
   setting: 'TEMPORAL_TLS_CA' | 'TEMPORAL_TLS_CERT' | 'TEMPORAL_TLS_KEY',
   settings: TemporalSettings,
@@ -105,12 +105,12 @@ function content(
 function apiKeyOf({ TEMPORAL_API_KEY: given, TEMPORAL_API_KEY_FILE: file }: TemporalSettings): string | undefined {
   if (file === undefined) return given?.trim();
   if (given !== undefined) {
-    throw new SettingsError('TEMPORAL_API_KEY and TEMPORAL_API_KEY_FILE are both given: one of them is allowed');
+    throw new SettingsError('TEMPORAL_API_KEY and TEMPORAL_API_KEY_FILE are both given: only one is allowed');
   }
   return read(settingName('TEMPORAL_API_KEY_FILE'), file).toString('utf8').trim();
 }
 
-/** gRPC would quote the whole value. */
+/** gRPC would quote the whole value in its error. */
 function refuseIllegal(name: string, value: string | undefined): void {
   const at = value === undefined ? -1 : value.search(/[^\x20-\x7e]/);
   if (at >= 0)
@@ -131,7 +131,7 @@ function read(what: string, path: string): Buffer {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** These are settings of Stowage, which wins over a profile by itself (`readSettings`, `connectOptions`). */
+/** Settings of Stowage, which override a profile (`readSettings`, `connectOptions`). */
 const ownVariables = new Set([
   'TEMPORAL_ADDRESS',
   'TEMPORAL_NAMESPACE',
@@ -143,9 +143,9 @@ const ownVariables = new Set([
 ]);
 
 /**
- * The profile of `temporal.toml` that the settings name, under the other variables of Temporal's SDKs, such as
- * `TEMPORAL_TLS_CLIENT_CERT_PATH`; empty without either. Throws `SettingsError` for a file that is named and not there, a profile that it
- * does not have, and keys that mean nothing.
+ * The profile of `temporal.toml` that the settings name, with the other variables of Temporal's SDKs applied, such as
+ * `TEMPORAL_TLS_CLIENT_CERT_PATH`; empty without either. Throws `SettingsError` for a missing file or profile, and
+ * unknown keys.
  */
 function temporalProfile(
   {
@@ -163,7 +163,7 @@ function temporalProfile(
   try {
     return loadClientConfigProfile({
       ...source,
-      // Without a name the package takes a file that has no default profile for an empty one.
+      // Without a name the package treats a file without default profile as empty.
       ...(profile === undefined && file === undefined ? {} : { profile: profile ?? 'default' }),
       configFileStrict: true,
       overrideEnvVars: variablesOfSdks(environment),
@@ -174,9 +174,9 @@ function temporalProfile(
 }
 
 function problemOf(error: unknown, profile: string): string {
-  // So it says that a file has no profile at all.
+  // How the package reports that a file has no profile.
   if (error instanceof TypeError) return `it has no [profile.${profile}]`;
-  // What the parser says quotes the file, which holds API keys.
+  // The parser's message quotes the file, which contains API keys.
   return 'codeblock' in Object(error) ? parserMessageOf(error) : messageOf(error);
 }
 
@@ -188,7 +188,7 @@ function variablesOfSdks(environment: Environment): Record<string, string> {
   return given;
 }
 
-/** As `readSettings`, with the address and namespace of the profile where neither a flag nor the environment gives them. */
+/** Like `readSettings`, with address and namespace from the profile if neither a flag nor the environment sets them. */
 export function readSettingsWithProfile(
   environment: Environment,
   flags: Readonly<Record<string, string>> = {},

@@ -16,14 +16,14 @@ const backOff = { firstMs: 500, longestMs: 30_000 };
 /** The connections of a process to Temporal. */
 export interface TemporalConnections {
   readonly client: Client;
-  /** Exchanges the connection of the client and, where there are any, that of the workers. */
+  /** Replaces the connection of the client and of the workers, if there are any. */
   renew(options: ConnectOptions): Promise<void>;
-  /** Those of workers, once the frontend answers. */
+  /** The connections of workers, once the frontend responds. */
   forWorkers(): Promise<WorkerConnections>;
   close(): Promise<void>;
 }
 
-/** Connects a client once the frontend answers. Says once that it does not, and tries until `signal` aborts. */
+/** Connects a client once the frontend responds. Logs once if it does not, and retries until `signal` aborts. */
 export async function connectTemporal(
   settings: TemporalSettings,
   log: Log,
@@ -41,7 +41,7 @@ export async function connectTemporal(
       namespace: settings.TEMPORAL_NAMESPACE,
       interceptors,
       dataConverter: clientConverter(settings, (problem) =>
-        log.warn({ problem }, 'the keys of payloads stay as they were'),
+        log.warn({ problem }, 'the previous payload keys stay in use'),
       ),
     }),
     renew: async (options) => {
@@ -65,7 +65,7 @@ async function connect(options: ConnectOptions): Promise<Connection> {
     await connection.ensureConnected();
     return connection;
   } catch (error) {
-    // It would go on trying by itself.
+    // It would keep retrying.
     await connection.close();
     throw error;
   }
@@ -74,8 +74,8 @@ async function connect(options: ConnectOptions): Promise<Connection> {
 const filesPollMs = 60_000;
 
 /**
- * Connects anew when the files of settings and profile say another certificate, authority or API key. What cannot be read or is
- * refused changes nothing, and is tried again at the next look. Resolves when `signal` aborts.
+ * Reconnects when the files of settings and profile have another certificate, authority or API key. If they cannot be
+ * read or the connection is refused, nothing changes and the next poll tries again. Resolves when `signal` aborts.
  */
 export async function renewConnections(
   settings: TemporalSettings,
@@ -109,15 +109,18 @@ interface TemporalWatch {
   readonly log: Log;
   readonly address: string;
   readonly namespace: string;
-  /** Hears of changes. */
+  /** Called on changes. */
   readonly onState: (connected: boolean) => void;
-  /** Hears what is wrong with a server that answers, undefined for nothing. */
+  /** Called with the problem of a responding server, undefined for none. */
   readonly onProblem: (problem: string | undefined) => void;
-  /** Hears of each look, whatever came of it. */
+  /** Called at each poll, whatever its result. */
   readonly onPoll: () => void;
 }
 
-/** Watches the connection until `signal` aborts: one line when the server or the namespace goes away, one when it is back. */
+/**
+ * Watches the connection until `signal` aborts: logs once when the server or the namespace becomes unavailable, and
+ * once when it is back.
+ */
 export async function watchTemporal(
   client: Client,
   { log, address, namespace, onState, onProblem, onPoll }: TemporalWatch,
@@ -141,7 +144,7 @@ export async function watchTemporal(
     const problem = answers ? await namespaceProblem(client, namespace) : lacking;
     if (problem !== lacking && !over()) {
       if (problem === undefined) log.info({ namespace }, 'the namespace is there again');
-      else log.warn({ problem }, 'nothing can be done');
+      else log.warn({ problem }, 'Temporal cannot be used');
       onProblem(problem);
     }
     lacking = problem;
@@ -149,14 +152,17 @@ export async function watchTemporal(
   }
 }
 
-/** What the log says of an attempt: whether the server can be reached, unless told otherwise. */
+/** Log messages of an attempt; default: whether the server is reachable. */
 interface AttemptTexts {
   readonly address: string;
   readonly fails?: string;
   readonly works?: string;
 }
 
-/** Tries until it works: one line when it begins to fail, one when it works again. Rejects when `signal` aborts. */
+/**
+ * Retries until it succeeds: logs once when it begins to fail, and once when it succeeds again. Rejects when `signal`
+ * aborts.
+ */
 export async function retryUntilWorks<T>(
   attempt: () => Promise<T>,
   { address, fails = 'Temporal is unreachable', works = 'Temporal answers again' }: AttemptTexts,
@@ -176,19 +182,19 @@ export async function retryUntilWorks<T>(
   }
 }
 
-/** Asked anew after a wait. */
+/** A function call, so that the value is read again after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
 /**
- * A client's connection that another takes the place of while it is used: the SDK can neither give a connection other certificates nor
- * a client another connection.
+ * A client connection that can be replaced while in use: the SDK can neither change the certificates of a connection
+ * nor the connection of a client.
  */
 class RenewableConnection implements ConnectionLike {
-  /** What is under way on it ends by itself: it is closed with the next renewal. */
+  /** Calls in progress on it finish; it is closed at the next renewal. */
   private previous: Connection | undefined;
-  /** A call stays on the connection whose deadline, headers or signal it was given. */
+  /** A call stays on the connection for which deadline, headers or signal were set. */
   private readonly entered = new AsyncLocalStorage<Connection>();
 
   constructor(private current: Connection) {}

@@ -1,4 +1,4 @@
 import { runAll } from './run-all.js';
 
-// The worker alone, for images; `stowage run` is the usual way.
+// Runs only the worker, for images; `stowage run` is the usual command.
 process.exitCode = await runAll({ role: 'worker' });

@@ -27,7 +27,7 @@ import { karpenterLease, nominationMsOf } from './settings.js';
 import type { Settings } from './settings.js';
 import { isUrgent } from '../worker/urgency.js';
 
-/** Everything outside that worker and operator share, composed once for a process. */
+/** The external dependencies that worker and operator share, created once per process. */
 export interface World extends ActivityDeps {
   readonly settings: Settings;
   readonly log: Logger;
@@ -37,20 +37,20 @@ export interface World extends ActivityDeps {
   readonly packer: PackingPool;
   readonly window: BatchWindow;
   readonly identity: string;
-  /** Whatever acts does so within its `whileFree`. */
+  /** All work must run inside its `whileFree`. */
   readonly karpenter: KarpenterGate;
-  /** And within its `whileOwn`. */
+  /** And inside its `whileOwn`. */
   readonly name: IdentityGate;
   readonly onFault: OnFault;
   close(): Promise<void>;
 }
 
-/** Its lines name what they are about (worker/log-context.ts). */
+/** Log lines name their subject (worker/log-context.ts). */
 function createLog({ LOG_LEVEL: level }: Settings): Logger {
   return pino({ level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime, mixin: logContext });
 }
 
-/** Without `packs` no thread for packing is started: only workers pack. */
+/** Without `packs` no packing threads are started: only workers pack. */
 export function createWorld(settings: Settings, { packs = true } = {}): World {
   const log = createLog(settings);
   const metrics = createMetrics();
@@ -110,13 +110,13 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   };
 }
 
-/** Nobody is told where no webhook is named. */
+/** Undefined if no webhook is configured. */
 function notifierOf(settings: Settings, log: World['log']): Notifier | undefined {
   const { NOTIFY_URL: url, NOTIFY_SECRET_FILE: secretFile, CLUSTER_NAME: cluster } = settings;
   return url === undefined ? undefined : new Notifier({ cluster, url, secretFile, log });
 }
 
-/** The watch cache of what decisions read, which says in the log when it cannot be current. */
+/** The watch cache with the kinds that decisions read; logs when it cannot be current. */
 function cacheOf({
   kube,
   cloud,

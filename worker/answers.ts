@@ -1,9 +1,9 @@
 import type { Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
 import type { Job, JobResult } from './packing-jobs.js';
 
-/*
- * A plan for a large cluster comes back from a packing thread in parts, each asked for when the one before has been taken, so that
- * reading it holds up the event loop no longer than one part takes.
+/**
+ * A plan for a large cluster is returned from a packing thread in parts, each requested after the previous one was
+ * received, so that reading it blocks the event loop no longer than one part takes.
  */
 
 const claimsPerPart = 100;
@@ -13,11 +13,11 @@ const podsPerPart = 2000;
 export type AnswerPart =
   | { readonly kind: 'claims'; readonly claims: readonly PlannedClaim[] }
   | { readonly kind: 'nodes'; readonly nodes: Plan['existingNodes'] }
-  /** Pods that are unschedulable for one reason. */
+  /** Pods that are unschedulable for the same reason. */
   | ({ readonly kind: 'unschedulable'; readonly pods: readonly string[] } & Omit<Unschedulable, 'pod'>)
   | { readonly kind: 'result'; readonly result: unknown };
 
-/** The parts of a result; the last is what is left of it. */
+/** The parts of a result; the last has the remaining fields. */
 export function* answerPartsOf<J extends Job>(job: J, result: JobResult<J>): Generator<AnswerPart> {
   if (job !== 'plan') {
     yield { kind: 'result', result };
@@ -35,7 +35,7 @@ export function* answerPartsOf<J extends Job>(job: J, result: JobResult<J>): Gen
   yield { kind: 'result', result: { ...plan, newNodeClaims: [], existingNodes: [], unschedulable: [] } };
 }
 
-/** Neighbours that share their blockers share the reason too. */
+/** Adjacent pods that share their blockers share the reason too. */
 function* unschedulableParts(list: readonly Unschedulable[]): Generator<AnswerPart> {
   for (let from = 0; from < list.length;) {
     const shared = sharedOf(list[from]!);
@@ -47,18 +47,18 @@ function* unschedulableParts(list: readonly Unschedulable[]): Generator<AnswerPa
   }
 }
 
-/** What pods that are unschedulable for one reason share. */
+/** The common part of pods that are unschedulable for one reason. */
 function sharedOf({ reason, blockers, explanation }: Omit<Unschedulable, 'pod'>): Omit<Unschedulable, 'pod'> {
   return { reason, blockers, ...(explanation === undefined ? {} : { explanation }) };
 }
 
-/** Puts a result together from its parts. */
+/** Assembles a result from its parts. */
 export class Assembly {
   private readonly claims: PlannedClaim[] = [];
   private readonly nodes: Plan['existingNodes'][number][] = [];
   private readonly unschedulable: Unschedulable[] = [];
 
-  /** The result, once the last part is there. */
+  /** Returns the result after the last part. */
   take(job: Job, part: AnswerPart): { readonly result: unknown } | undefined {
     switch (part.kind) {
       case 'claims':

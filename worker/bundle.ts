@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /**
- * The workflows as one script. An image has it beside its programs (tools/build/image.mjs). Elsewhere it is bundled once for a build and
- * kept with it, since bundling takes seconds.
+ * The workflows as one script. An image contains it (tools/build/image.mjs). Elsewhere it is bundled once per build and
+ * cached beside it, since bundling takes seconds.
  */
 export async function workflowBundle(): Promise<{ code: string } | { codePath: string }> {
   const prebuilt = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
@@ -21,13 +21,13 @@ export async function workflowBundle(): Promise<{ code: string } | { codePath: s
       writeFileSync(`${kept}.${process.pid}`, code);
       renameSync(`${kept}.${process.pid}`, kept);
     } catch {
-      // A read-only folder: bundle again next time.
+      // A read-only folder: it will be bundled again next time.
     }
   }
   return { code };
 }
 
-/** The same for the same workflow code, on any machine that runs the same image. */
+/** A digest of the workflow code: the same on every machine with the same image. */
 export async function workflowDigest(): Promise<string> {
   const bundle = await workflowBundle();
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
@@ -40,7 +40,7 @@ interface WorkflowSources {
   readonly workflowInterceptorModules: string[];
 }
 
-/** What is bundled: the workflows, how they read payloads, and how they trace. */
+/** The bundled sources: workflows, payload converter and tracing. */
 export function workflowSources(): WorkflowSources {
   const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const path = (name: string): string => fileURLToPath(new URL(`../workflows/${name}${extension}`, import.meta.url));

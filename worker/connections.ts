@@ -1,17 +1,17 @@
 import type { NativeConnection, Worker } from '@temporalio/worker';
 
-/** The connection of all workers of a process, which another takes the place of while they run. */
+/** The connection of all workers of a process, which can be replaced while they run. */
 export class WorkerConnections {
   private readonly workers = new Set<Worker>();
 
   constructor(private current: NativeConnection) {}
 
-  /** For workers to be made. */
+  /** The connection for new workers. */
   get connection(): NativeConnection {
     return this.current;
   }
 
-  /** From now on `worker` follows: also where a renewal came while it was made. */
+  /** Adds a worker that follows renewals, including one during its creation. */
   join(worker: Worker): void {
     this.workers.add(worker);
     worker.connection = this.current;
@@ -21,7 +21,7 @@ export class WorkerConnections {
     this.workers.delete(worker);
   }
 
-  /** A poll that is under way ends on the old connection; whatever comes after it goes by the new one. */
+  /** A poll in progress ends on the old connection; later ones use the new connection. */
   async renew(fresh: NativeConnection): Promise<void> {
     const old = this.current;
     this.current = fresh;

@@ -11,7 +11,7 @@ import { counted } from '../core/text.js';
 type Answer = { readonly id: number; readonly part: AnswerPart } | { readonly id: number; readonly error: string };
 export type FromThread = Answer | { readonly kind: 'warm' };
 
-/** What is needed of a `worker_threads` worker. */
+/** The used part of a `worker_threads` worker. */
 type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'> & {
   on(event: 'message', listener: (message: FromThread) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -19,21 +19,21 @@ type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'>
 };
 
 export interface JobThreadOptions {
-  /** Starts a thread. Jobs whose number is below what `over` holds are to end as soon as they can, with what they have. */
+  /** Starts a thread. Jobs with a number below the value in `over` have to end early with what they have. */
   readonly spawn: (over: Int32Array) => PackingWorker;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Milliseconds; does not go back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** A search that runs for longer ends with what it has. */
+  /** A search that runs longer ends with what it has. */
   readonly searchMs: number;
-  /** A job that nobody waits for any more and that has not ended by itself so long after costs the thread its life. */
+  /** If an abandoned job has not ended after this time, its thread is terminated. */
   readonly graceMs: number;
 }
 
-/** Who asks for a job, and what they hear of it. */
+/** The caller of a job and its callbacks. */
 export interface Asking {
-  /** Whoever asks again for the same wants the first no more. */
+  /** A repeated request with the same key replaces the earlier one. */
   readonly key?: string;
   readonly signal?: AbortSignal;
   readonly note?: (progress: string) => void;
@@ -58,24 +58,24 @@ interface Current {
   readonly id: number;
   readonly began: number;
   readonly assembly: Assembly;
-  /** Once it has been sent. */
+  /** Set once it has been sent. */
   answer?: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void };
-  /** Nobody waits for it any more. */
+  /** Whether the caller no longer waits. */
   isAbandoned: boolean;
 }
 
-/** A job that waits or runs. */
+/** A waiting or running job. */
 export interface JobView {
   readonly job: Job;
   readonly state: 'waiting' | 'running';
-  /** Milliseconds since it was asked for, and once it runs since it began. */
+  /** Milliseconds since it was requested; once it runs, since it started. */
   readonly ageMs: number;
 }
 
 /**
- * One packing thread, and the jobs for it, of which one at a time is there: what waits can still be put in order or dropped. A
- * job whose asker has gone is dropped, and ended when it runs already. A thread that dies fails what it worked on, which the
- * activity tries again, and is started anew for the next.
+ * One packing thread and its queue of jobs. The thread gets one job at a time, so that waiting jobs can still be
+ * reordered or dropped. A job whose caller has gone is dropped, or ended early if it runs. If the thread dies, its job
+ * fails, which the activity retries, and the thread is restarted for the next job.
  */
 export class JobThread {
   private readonly queue = new PackingQueue<Entry>();
@@ -99,7 +99,7 @@ export class JobThread {
     return [{ job: current.entry.job, state: 'running', ageMs: now - current.began }, ...waiting];
   }
 
-  /** Rejects with the signal's reason when the asker has gone. */
+  /** Rejects with the signal's reason when the caller has gone. */
   run<J extends Job>(job: J, input: JobInput<J>, asking: Asking = {}): Promise<JobResult<J>> {
     return new Promise<JobResult<J>>((resolve, reject) => {
       const { signal, key: asker } = asking;
@@ -132,7 +132,10 @@ export class JobThread {
     });
   }
 
-  /** Has the thread solve something small until its code is compiled, between jobs; settles then, or never if the thread ends. */
+  /**
+   * Makes the thread solve small problems between jobs, until its code is compiled; then settles, or never if the
+   * thread ends.
+   */
   async warmUp(duty: Duty): Promise<void> {
     if (this.isClosed) return;
     this.running ??= this.start();
@@ -146,7 +149,7 @@ export class JobThread {
     for (const entry of this.queue.all) entry.reject(new Error('the packing threads are closed'));
   }
 
-  /** An earlier attempt whose end this process has not heard of is over. */
+  /** Abandons an earlier attempt whose end this process has not noticed. */
   private supersede(entry: Entry): void {
     const { current } = this;
     const isSame = entry.asker !== undefined && current?.entry.asker === entry.asker && current.entry.job === entry.job;
@@ -171,13 +174,13 @@ export class JobThread {
     this.endLate(current, running);
   }
 
-  /** What does not look whether it is over is ended with its thread. */
+  /** Terminates the thread of a job that does not check whether it should end. */
   private endLate(current: Current, { worker }: Running): void {
     const late = setTimeout(() => {
       if (this.current !== current) return;
       this.options.log.warn(
         { job: current.entry.job },
-        'a packing thread is started anew: nobody waits for what it does',
+        'a packing thread is restarted: its job was abandoned and did not end',
       );
       void worker.terminate();
     }, this.options.graceMs);
@@ -203,7 +206,7 @@ export class JobThread {
     });
   }
 
-  /** Does the job; gives what tells the asker. */
+  /** Runs the job; returns a function that reports to the caller. */
   private async work(current: Current): Promise<() => void> {
     const { entry, began } = current;
     const { metrics, now } = this.options;
@@ -225,7 +228,7 @@ export class JobThread {
     const running = (this.running ??= this.start());
     const { worker, sender } = running;
     const snapshot = await sender.send(current.entry.input).catch(async (error: unknown) => {
-      // What arrived is not known: the next job finds a thread that knows nothing.
+      // It is unknown what the thread received: the next job starts a new thread without state.
       await worker.terminate();
       throw error;
     });
@@ -234,7 +237,7 @@ export class JobThread {
     const { job } = current.entry;
     const enough = setTimeout(() => job === 'consolidate' && endSoon(running, current.id), this.options.searchMs);
     enough.unref();
-    // The process lives as long as somebody waits.
+    // Keeps the process alive while a caller waits.
     worker.ref();
     try {
       return await new Promise((resolve, reject) => {
@@ -278,7 +281,7 @@ export class JobThread {
       if (taken !== undefined) current.answer?.resolve(taken.result);
       else setImmediate(() => running.worker.postMessage({ kind: 'next', id: message.id }));
     } catch (error) {
-      // Thrown here, it would leave the job, and all behind it, without an end.
+      // Thrown here, it would leave this job and all later ones unsettled.
       current.answer?.reject(error instanceof Error ? error : new Error(String(error)));
     }
   }
@@ -295,7 +298,7 @@ function endSoon({ over }: Running, id: number): void {
 }
 
 function reasonOf({ reason }: AbortSignal): Error {
-  return reason instanceof Error ? reason : new Error('nobody waits for the job any more');
+  return reason instanceof Error ? reason : new Error('the job was abandoned');
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Info } from '@temporalio/activity';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 
-/** What every line names that is logged while an activity runs. */
+/** Fields of every line that is logged while an activity runs. */
 interface Facts {
   readonly workflowId?: string;
   readonly activity: string;
@@ -12,10 +12,10 @@ interface Facts {
 
 const facts = new AsyncLocalStorage<Facts>();
 
-/** For the logger: what the line is about, wherever in the process it is written. A line's own facts win. */
+/** For the logger: the context of the running activity, in all code it calls. Fields of a line take precedence. */
 export const logContext = (): object => ({ ...facts.getStore() });
 
-/** Lets whatever an activity logs name its workflow, and the NodeClaim that it is about. */
+/** Adds the workflow and the NodeClaim to all log lines of an activity. */
 export const logInterceptor: ActivityInterceptorsFactory = ({ info }) => ({
   inbound: { execute: (input, next) => facts.run(factsOf(info, input.args), () => next(input)) },
 });
@@ -30,7 +30,7 @@ function factsOf({ workflowExecution, activityType, attempt }: Info, [input]: re
   };
 }
 
-/** Activities that are about one NodeClaim have it in their input as `claim`. */
+/** Activities for one NodeClaim have it in their input as `claim`. */
 function claimOf(input: unknown): string | undefined {
   const name = (input as { readonly claim?: { readonly name?: unknown } } | undefined)?.claim?.name;
   return typeof name === 'string' ? name : undefined;

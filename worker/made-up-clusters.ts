@@ -5,19 +5,19 @@ import { labels } from '../api/labels.js';
 import type { InstanceType, Offering } from '../core/instance-type.js';
 import type { ClusterObjects, PackingInput } from '../packing/types.js';
 
-// Clusters that exist nowhere. Between them they have what pods, pools and nodes mostly ask for, so that whatever a real pass
-// runs has run before.
+// Synthetic clusters for warming up. Together they use most features of pods, pools and nodes, so that the code of a
+// real pass has run before.
 
 const gi = 2 ** 30;
 const zones = ['made-up-a', 'made-up-b', 'made-up-c', 'made-up-d'];
 const capacityTypes = ['spot', 'on-demand'];
 const gpu = 'nvidia.com/gpu';
 
-/** Pods of every kind of topology rule, as many as are packed in bulk, onto nothing. */
+/** Pods with every kind of topology rule, as many as are packed in bulk, without nodes. */
 export const crowd = (): PackingInput =>
   inputOf({ pods: Array.from({ length: 600 }, (_, n) => crowdPod(n)), nodePools: [poolOf('default')] });
 
-/** A few Deployments with all that pods and pools can ask for, beside nodes with some room; small enough to be searched. */
+/** A few Deployments with all features of pods and pools, and nodes with some room; small enough to be searched. */
 export const mixedCluster = (): PackingInput => {
   const running = nodesOf(12);
   return inputOf({
@@ -38,7 +38,7 @@ export const leftovers = (): PackingInput => inputOf({ ...nodesOf(24), nodePools
 function inputOf(objects: ClusterObjects): PackingInput {
   const types = [1, 2, 4, 8, 16, 32, 48, 64, 96].flatMap((cpu) => [2, 4, 8].flatMap((ratio) => typesOf(cpu, ratio)));
   return {
-    // As they come from another thread.
+    // Copied, as if received from another thread.
     objects: structuredClone(objects),
     catalogues: new Map(objects.nodePools.map(({ metadata }) => [metadata.name ?? '', types])),
     settings: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
@@ -142,7 +142,7 @@ function podOf(name: string, own: Record<string, string>, spec: object, nodeName
   } as unknown as Pod;
 }
 
-/** Every combination of some amounts, label values and rules comes up once. */
+/** Cycles through all combinations of amounts, label values and rules. */
 const pick = <T>(from: readonly T[], n: number): T => from[n % from.length]!;
 const cpus = [100, 250, 500, 1000, 1500];
 const memories = [100, 256, 512, 1024, 2048, 4096];
@@ -216,7 +216,7 @@ function mixedPod(n: number): Pod {
   return podOf(`mixed-${n}`, own, { containers: [main], ...traits[app] });
 }
 
-/** So many nodes, with their claims and pods: a tenth of them empty, the others a quarter to a half full. */
+/** Nodes with their claims and pods: a tenth of them empty, the others a quarter to a half full. */
 function nodesOf(
   count: number,
 ): Required<Pick<ClusterObjects, 'pods' | 'nodes' | 'nodeClaims' | 'podDisruptionBudgets'>> {

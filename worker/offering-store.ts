@@ -17,12 +17,12 @@ import {
 
 const freshMs = 3000;
 const timeoutMs = 3000;
-/** A signal has to stay small. */
+/** Bounds the size of a signal. */
 const refusalsInSignal = 200;
 
 /**
- * The worker's end of the workflow `offerings` (workflows/provisioning/offerings.ts): tells it of refusals, and tells the cloud
- * provider of this process what other workers told it. Before `connect` it does nothing.
+ * The worker's client of the workflow `offerings` (workflows/provisioning/offerings.ts): sends it refusals, and passes
+ * refusals from other workers to the cloud provider of this process. Before `connect` it does nothing.
  */
 export class TemporalOfferingStore implements OfferingStore {
   private client: Client | undefined;
@@ -64,7 +64,7 @@ export class TemporalOfferingStore implements OfferingStore {
     this.readAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Costs nothing for an offering that is not remembered to have refused. */
+  /** Free for an offering without a recorded refusal. */
   async succeeded({ capacityType, instanceType, zone, placement }: Omit<RefusedOffering, 'reason'>): Promise<void> {
     const offering = { capacityType, instanceType, zone, ...(placement === undefined ? {} : { placement }) };
     if (!this.remembered.has(offeringKey(offering))) return;
@@ -100,7 +100,7 @@ export class TemporalOfferingStore implements OfferingStore {
   }
 }
 
-/** Refusals that the cluster remembers. Rejects when Temporal, or a worker to answer, is away. */
+/** The recorded refusals of the cluster. Rejects if Temporal or all workers are unavailable. */
 export async function unavailableOfferings(client: Client, cluster: string): Promise<readonly RememberedRefusal[]> {
   const handle = client.workflow.getHandle(workflowIds.offerings(cluster));
   try {

@@ -6,8 +6,8 @@ import { plan } from '../packing/plan.js';
 import type { PackingInput } from '../packing/types.js';
 
 /**
- * What packing threads do, by name. Each takes a cluster with what else it needs to know beside it (see `snapshots.ts`) and
- * gives one result; both can be cloned. A search asks `isOver` whether it is to end with what it has.
+ * The jobs of packing threads, by name. Each takes a cluster with additional input (see `snapshots.ts`) and returns one
+ * result; both can be cloned. A search polls `isOver` to end early with what it has.
  */
 export const jobs = {
   plan: (input: PackingInput) => plan(input),

@@ -10,16 +10,16 @@ import type { PackingInput, Plan } from '../packing/types.js';
 import { JobThread, type Asking, type JobView } from './job-thread.js';
 import { jobs } from './packing-jobs.js';
 
-/** Well within the time that `disrupt` gives a look. */
+/** Well below the timeout of `disrupt` for one evaluation. */
 const searchMs = 3 * 60_000;
 const graceMs = 5_000;
 
 /**
- * Packs in worker threads, so that heartbeats and watches of this process go on meanwhile. Without threads, or where the
- * thread's program is not there (running from TypeScript), it packs in place. Consolidation has a thread of its own, so that a
- * search over a large cluster holds up no pending pod; there, decisions that are looked at again go before the search for new
- * ones. What an attempt of an activity asks for is dropped when the attempt is over. All threads start at once and warm up,
- * those that plan before the other; without `warmsUp` each starts with its first job.
+ * Packs in worker threads, so that heartbeats and watches of this process continue meanwhile. Without threads, or if
+ * the thread's program does not exist (running from TypeScript), packs in this thread. Consolidation has a separate
+ * thread, so that a search over a large cluster delays no pending pod; in it, validations of commands precede the
+ * search for new ones. Jobs of an activity attempt are dropped when the attempt ends. All threads start at once and
+ * warm up, those for planning first; without `warmsUp` each starts with its first job.
  */
 export class PackingPool implements Packer {
   private readonly threads: JobThread[] = [];
@@ -41,7 +41,7 @@ export class PackingPool implements Packer {
     void Promise.all(this.threads.map((each) => each.warmUp('plan'))).then(() => searching.warmUp('consolidate'));
   }
 
-  /** Jobs that wait or run. */
+  /** Waiting and running jobs. */
   get jobs(): readonly JobView[] {
     return this.all.flatMap((thread) => thread.jobs);
   }
@@ -50,7 +50,7 @@ export class PackingPool implements Packer {
     return this.idlest?.run('plan', input, asking()) ?? jobs.plan(input);
   }
 
-  /** Of the threads that plan; undefined where packing is done in place. */
+  /** Of the planning threads; undefined if packing runs in this thread. */
   private get idlest(): JobThread | undefined {
     const [first, ...others] = this.threads;
     return first && others.reduce((best, thread) => (thread.load < best.load ? thread : best), first);

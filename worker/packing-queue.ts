@@ -1,8 +1,8 @@
 import type { Job } from './packing-jobs.js';
 
 /**
- * What is waited for most comes first: pods without a node, then moves that are about to begin and people's questions, then the search
- * for others, and last what people merely look at.
+ * The most urgent first: pods without a node, then validations of commands and questions of users, then the search for
+ * commands, and last reports.
  */
 const urgency: Readonly<Record<Job, number>> = {
   plan: 0,
@@ -13,20 +13,20 @@ const urgency: Readonly<Record<Job, number>> = {
   leastPossible: 3,
 };
 
-/** A job as the queue sees it. */
+/** A job in the queue. */
 export interface Queued {
   readonly job: Job;
-  /** Milliseconds of any clock that does not go back. */
+  /** Milliseconds of a monotonic clock. */
   readonly since: number;
-  /** Who asks: whoever asks again for the same wants the first no more. */
+  /** The caller: a repeated request replaces its earlier one. */
   readonly asker?: string | undefined;
 }
 
-/** Jobs for one packing thread that have not begun: the most urgent kind first, and of a kind the oldest. */
+/** Waiting jobs of one packing thread: the most urgent kind first, and within a kind the oldest. */
 export class PackingQueue<Q extends Queued> {
   private waiting: readonly Q[] = [];
 
-  /** The waiting jobs in the order in which they begin. */
+  /** The waiting jobs in execution order. */
   get all(): readonly Q[] {
     return this.waiting;
   }
@@ -42,19 +42,19 @@ export class PackingQueue<Q extends Queued> {
     return first;
   }
 
-  /** Says whether it was there. */
+  /** Returns whether it was in the queue. */
   remove(entry: Q): boolean {
     const before = this.waiting.length;
     this.waiting = this.waiting.filter((other) => other !== entry);
     return this.waiting.length < before;
   }
 
-  /** Waiting jobs of the same asker for the same. */
+  /** Waiting jobs of this kind and caller. */
   of({ job, asker }: Pick<Queued, 'job' | 'asker'>): readonly Q[] {
     return asker === undefined ? [] : this.waiting.filter((other) => other.job === job && other.asker === asker);
   }
 
-  /** How many jobs begin before a new one of this kind. */
+  /** How many jobs run before a new one of this kind. */
   before(job: Job): number {
     return this.waiting.filter((other) => urgency[other.job] <= urgency[job]).length;
   }

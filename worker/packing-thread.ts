@@ -8,7 +8,7 @@ import { SnapshotReceiver } from './snapshots.js';
 import type { Snapshot, SnapshotMessage } from './snapshots.js';
 import { warmUp, type Duty } from './warm-up.js';
 
-// The thread's half of job-thread.ts.
+// The thread's side of job-thread.ts.
 
 type Message =
   | SnapshotMessage
@@ -17,9 +17,9 @@ type Message =
   | { readonly kind: 'warmUp'; readonly duty: Duty };
 
 const receiver = new SnapshotReceiver();
-/** Jobs of a lower number than this are to end. */
+/** Jobs with a number below this have to end. */
 const { over } = workerData as { readonly over: Int32Array };
-/** By job, the parts of its result that are still to be asked for. */
+/** By job: the parts of its result that were not requested yet. */
 const answers = new Map<number, Iterator<AnswerPart>>();
 
 parentPort?.on('message', (message: Message) => {
@@ -55,7 +55,7 @@ function answer(id: number, work: () => void): void {
   }
 }
 
-/** One small solve a turn, so that no job waits for more than one. */
+/** One small solve per turn, so that no job waits for more than one. */
 function warm(solves: Iterator<unknown>): void {
   if (solves.next().done !== true) {
     setImmediate(() => warm(solves));
@@ -65,7 +65,10 @@ function warm(solves: Iterator<unknown>): void {
   parentPort?.postMessage({ kind: 'warm' });
 }
 
-/** V8 would keep what warming up left, two thirds of the thread's memory, until a pass over a large cluster needs the room. */
+/**
+ * V8 would keep the garbage of warming up, two thirds of the thread's memory, until a pass over a large cluster needs
+ * the room.
+ */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -2,31 +2,31 @@ import type { InstanceType } from '../core/instance-type.js';
 import { SharedRequirements } from '../core/shared-requirements.js';
 import type { PackingInput } from '../packing/types.js';
 
-/*
- * The cluster goes to a packing thread object by object, each once: whoever packs again sends what is new and the numbers of
- * the rest. Objects are sent few at a time with room for the event loop between, so that a cluster of any size stalls it
- * no longer than a few of them take. Objects of the cache are never changed in place, so a number stands for one content.
+/**
+ * The cluster is sent to a packing thread object by object, each once: a later job sends new objects and the numbers of
+ * the others. Objects are sent in small messages with turns of the event loop between, so that a cluster of any size
+ * blocks it only briefly. Objects of the cache are immutable, so a number identifies one content.
  */
 
-/** Objects in one message, at most. */
+/** Maximum number of objects in one message. */
 const perMessage = 200;
-/** Objects that are looked up before the event loop has its turn. */
+/** Number of objects looked up per turn of the event loop. */
 const perTurn = 10_000;
-/** Instance types in one message, at most: they are larger. */
+/** Maximum number of instance types in one message, since they are larger. */
 const typesPerMessage = 25;
-/** Objects that are in no job any more are dropped when they are this share of those that are. */
+/** Unused objects are dropped when they exceed this share of the used ones. */
 const mostStale = 0.25;
 
 interface ObjectsMessage {
   readonly kind: 'objects';
-  /** Numbers of the objects: from `first` on, one after the other. */
+  /** Numbers of the objects: consecutive from `first` on. */
   readonly first: number;
   readonly objects: readonly object[];
 }
 
 interface TypesMessage {
   readonly kind: 'types';
-  /** The catalogue that these are the next types of. */
+  /** The catalogue to which these types are appended. */
   readonly catalogue: number;
   readonly types: readonly InstanceType[];
 }
@@ -39,16 +39,16 @@ interface DropMessage {
 
 export type SnapshotMessage = ObjectsMessage | TypesMessage | DropMessage;
 
-/** An input by the numbers of what it consists of. */
+/** An input with its objects replaced by their numbers. */
 export interface Snapshot {
   /** By field of `ClusterObjects`. */
   readonly lists: ReadonlyMap<string, Float64Array>;
   readonly catalogues: readonly (readonly [nodePool: string, catalogue: number])[];
-  /** Every other field, as it is. */
+  /** All other fields, unchanged. */
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
-/** The half that has the objects; one for each thread. */
+/** The sender's state; one for each thread. */
 export class SnapshotSender {
   private readonly sent = new Map<object, number>();
   private readonly sentCatalogues = new Map<readonly InstanceType[], number>();
@@ -57,11 +57,11 @@ export class SnapshotSender {
 
   constructor(
     private readonly post: (message: SnapshotMessage) => void,
-    /** Resolves when the event loop has had its turn. */
+    /** Resolves after a turn of the event loop. */
     private readonly turn: () => Promise<void>,
   ) {}
 
-  /** Sends what the thread lacks; what stands for the input then. One at a time. */
+  /** Sends the objects that the thread lacks; returns the snapshot of the input. One call at a time. */
   async send(input: PackingInput): Promise<Snapshot> {
     const { objects, catalogues, ...rest } = input;
     const lists = new Map<string, Float64Array>();
@@ -134,12 +134,12 @@ export class SnapshotSender {
   }
 }
 
-/** The half that packs. */
+/** The receiver's state in the packing thread. */
 export class SnapshotReceiver {
   private readonly objects = new Map<number, object>();
   private readonly catalogues = new Map<number, { types: InstanceType[]; shared: SharedRequirements }>();
 
-  /** How many objects it holds. */
+  /** Number of objects held. */
   get size(): number {
     return this.objects.size;
   }
@@ -150,7 +150,7 @@ export class SnapshotReceiver {
         message.objects.forEach((object, i) => this.objects.set(message.first + i, object));
         break;
       case 'types': {
-        // Each message has texts and requirements of its own, equal or not.
+        // Each message has separate copies of strings and requirements, even if equal.
         const known = this.catalogues.get(message.catalogue);
         const { types, shared } = known ?? { types: [], shared: new SharedRequirements() };
         if (known === undefined) this.catalogues.set(message.catalogue, { types, shared });
@@ -163,7 +163,7 @@ export class SnapshotReceiver {
     }
   }
 
-  /** The input that the snapshot stands for. The same objects and catalogues are the same again in the next one. */
+  /** The input of a snapshot. Unchanged objects and catalogues are identical to those of the previous input. */
   restore({ lists, catalogues, rest }: Snapshot): PackingInput {
     const objects: Record<string, object[]> = {};
     for (const [field, numbers] of lists) objects[field] = Array.from(numbers, (number) => this.objects.get(number)!);

@@ -24,16 +24,17 @@ import type { Metrics } from '../core/telemetry.js';
 const restartMs = 5000;
 
 /**
- * How long a workflow may compute in one activation; the SDK has this option, and its type leaves it out. Its watchdog counts the time that passes while the
- * process is stopped or starved, too, and where it ends a microtask Node aborts the process (nodejs/node#38503): after five seconds by default.
- * Workflows here compute for milliseconds. The limit is for endless loops alone.
+ * How long a workflow may compute in one activation; the SDK has this option, but its type omits it. Its watchdog also
+ * counts time in which the process is stopped or starved, and if it ends a microtask Node aborts the process
+ * (nodejs/node#38503); the default is five seconds. Workflows here compute for milliseconds, so the limit only catches
+ * endless loops.
  */
 const activationLimit = { isolateExecutionTimeout: '5 minutes' };
 
-/** Workflows that were told of a trace go on telling: also a process that exports none. */
+/** Workflows with a trace keep exporting spans, also in a process that exports none. */
 const unheard: InjectedSinks<OpenTelemetrySinks> = { exporter: { export: { fn: () => undefined } } };
 
-/** What each queue may do at once. No activity waits for the world, so that a slot is free again within seconds. */
+/** Concurrency limits by queue. Activities do not wait for external events, so a slot is free again within seconds. */
 const limits: Readonly<Record<TaskQueue, Partial<WorkerOptions>>> = {
   control: { maxConcurrentActivityTaskExecutions: 100, maxCachedWorkflows: 1000 },
   packing: { maxConcurrentActivityTaskExecutions: 2 },
@@ -42,23 +43,23 @@ const limits: Readonly<Record<TaskQueue, Partial<WorkerOptions>>> = {
   urgent: { maxConcurrentActivityTaskExecutions: 200, maxCachedWorkflows: 2000 },
 };
 
-/** Where a client's own limit makes requests wait, those of these go first. */
+/** Requests of these queues go first when a client-side limit makes requests wait. */
 const pressing: ReadonlySet<TaskQueue> = new Set(['drain', 'urgent']);
-/** These run workflows besides. */
+/** Queues that also run workflows. */
 const withWorkflows: ReadonlySet<TaskQueue> = new Set(['control', 'urgent']);
 
-/** Sends the SDK's own log into ours, and has it export its metrics there. Once for a process, before any connection. */
+/** Forwards the SDK's log, and makes it export its metrics. Once per process, before any connection. */
 export function installRuntime(log: Logger, metricsAddress: string): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      // Most queues serve activities alone.
+      // Most queues serve only activities.
       if (message.startsWith('No workflows registered')) return;
       log[level === 'ERROR' ? 'error' : 'warn'](plain(meta), message);
     }),
-    // The core tells of every failed poll; `watchTemporal` says once that the server is away.
+    // The core logs every failed poll; `watchTemporal` logs once that the server is unavailable.
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }), forward: {} },
-      // Named as Prometheus would have it.
+      // Named as in Prometheus.
       metrics: {
         attachServiceName: false,
         prometheus: {
@@ -88,34 +89,34 @@ interface WorkerSettings {
   readonly CLOUD_CALLS_PER_SECOND: number;
 }
 
-/** What workers need of their process. */
+/** Dependencies of workers. */
 export interface WorkerWorld extends ActivityDeps {
   readonly settings: WorkerSettings;
   readonly identity: string;
 }
 
-/** What traces of activities and workflows take. */
+/** Tracing of activities and workflows. */
 export interface WorkerTracing {
   readonly activity: ActivityInterceptorsFactory;
-  /** Where workflows hand over their spans. */
+  /** Where workflows export their spans. */
   readonly sinks: InjectedSinks<OpenTelemetrySinks>;
 }
 
-/** How workers of this process read and write payloads, whether they trace, and which build they are. */
+/** Payload conversion, tracing and build of the workers of this process. */
 export interface WorkerExtras {
   readonly dataConverter?: DataConverter;
   readonly tracing?: WorkerTracing | undefined;
-  /** Absent where workers have no version. */
+  /** Absent if workers are not versioned. */
   readonly buildId?: string | undefined;
 }
 
-/** Hears of the workers of this process by their queues. */
+/** Called with the state of workers by queue. */
 export interface WorkerWatch {
   runs(queue: string): void;
   fails(queue: string): void;
 }
 
-/** Runs a worker on every task queue until `signal` aborts; one that fails is started again. */
+/** Runs a worker on every task queue until `signal` aborts; a failed one is restarted. */
 export async function runWorkers(
   world: WorkerWorld,
   connections: WorkerConnections,
@@ -128,7 +129,7 @@ export async function runWorkers(
   await Promise.all(queues.map((name) => keepRunning(world, name, optionsOf(name), { connections, signal, watch })));
 }
 
-/** What the worker of each task queue is made with, but for its connection. */
+/** The options of the worker of each task queue, without the connection. */
 export function workerOptions(
   world: WorkerWorld,
   bundle: WorkerOptions['workflowBundle'],
@@ -156,11 +157,12 @@ export function workerOptions(
   });
 }
 
-/** The workers of a cluster, as Temporal's worker versioning names them. */
+/** The Worker Deployment name of a cluster's workers. */
 export const deploymentName = (cluster: string): string => `stowage-${cluster}`;
 
 /**
- * No workflow stays on a build: one that is pinned to a build without workers stands still (settings/worker-versions).
+ * Workflows are not pinned to a build: one that is pinned to a build without workers makes no progress
+ * (settings/worker-versions).
  *
  * @testOnly
  */
@@ -190,7 +192,7 @@ async function keepRunning(
       const running = worker.run();
       connections.join(worker);
       signal.addEventListener('abort', stop, { once: true });
-      // Told to end while the worker was being made: nobody tells it again.
+      // Aborted while the worker was created: the signal fires only once.
       if (isOver(signal)) stop();
       watch.runs(name);
       await running.finally(() => connections.leave(worker));
@@ -204,14 +206,14 @@ async function keepRunning(
   }
 }
 
-/** Asked anew after a wait. */
+/** A function call, so that the value is read again after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
 /**
- * Measures activities as controller-runtime measures reconciliations, so that the panels of Karpenter's dashboards show how long each
- * takes, how often it is done and how often it fails (metrics/reconciliations). `clock` gives milliseconds.
+ * Measures activities as controller-runtime measures reconciliations, so that the panels of Karpenter's dashboards show
+ * how long each takes, how often it runs and how often it fails (metrics/reconciliations). `clock` gives milliseconds.
  */
 export const measuring =
   (metrics: Metrics, clock: () => number = () => performance.now()): ActivityInterceptorsFactory =>

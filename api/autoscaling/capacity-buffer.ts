@@ -12,8 +12,8 @@ const capacityBufferSpec = withRules(
     provisioningStrategy: z
       .string()
       .default('buffer.x-k8s.io/active-capacity')
-      .describe('How the capacity is kept; only buffer.x-k8s.io/active-capacity is acted on.'),
-    podTemplateRef: localRef.optional().describe('The PodTemplate that one chunk of the buffer looks like.'),
+      .describe('How the capacity is kept; only buffer.x-k8s.io/active-capacity is supported.'),
+    podTemplateRef: localRef.optional().describe('The PodTemplate of one chunk of the buffer.'),
     scalableRef: z
       .object({
         apiGroup: z.string().optional().describe('API group of the workload; empty for the core group.'),
@@ -21,10 +21,10 @@ const capacityBufferSpec = withRules(
         name: z.string().min(1).describe('Name of the workload.'),
       })
       .optional()
-      .describe('The workload whose pods one chunk of the buffer looks like.'),
+      .describe('The workload whose pod template is that of one chunk of the buffer.'),
     replicas: integer({ min: 0 }).optional().describe('How many chunks to keep.'),
     percentage: integer({ min: 0 }).optional().describe('How many chunks to keep, as a percentage of the workload.'),
-    limits: resourceList.optional().describe('What all chunks together may request.'),
+    limits: resourceList.optional().describe('Limit of the total requests of all chunks.'),
   }),
   {
     message: 'podTemplateRef needs replicas or limits',
@@ -43,7 +43,7 @@ const capacityBufferStatus = z.object({
   podTemplateRef: localRef.optional().describe('The PodTemplate in use.'),
   replicas: integer({}).optional().describe('How many chunks there are.'),
   podTemplateGeneration: integer({ format: 'int64' }).optional().describe('Generation of the PodTemplate last seen.'),
-  conditions: conditions.optional().describe('What holds of the buffer.'),
+  conditions: conditions.optional().describe('Conditions of the buffer.'),
   provisioningStrategy: z.string().optional().describe('The strategy in use.'),
 });
 
@@ -57,7 +57,7 @@ interface CapacityBufferStatus {
   provisioningStrategy?: string | undefined;
 }
 
-/** A CapacityBuffer as the API server holds it. */
+/** A CapacityBuffer as stored by the API server. */
 export type CapacityBuffer = ResourceObject<CapacityBufferSpec, CapacityBufferStatus>;
 
 /** CapacityBuffer `autoscaling.x-k8s.io/v1beta1`, an API of SIG Autoscaling (capacity-buffers/spec). */
@@ -73,7 +73,7 @@ export const capacityBuffers: Resource<CapacityBuffer> = defineResource<
   scope: 'Namespaced',
   shortNames: ['cb'],
   categories: ['autoscaling'],
-  description: 'CapacityBuffer keeps room for pods that do not exist yet.',
+  description: 'CapacityBuffer reserves capacity for pods that do not exist yet.',
   spec: capacityBufferSpec,
   status: capacityBufferStatus,
   printerColumns: [

@@ -12,15 +12,15 @@ const volumeSize = new RegExp(
 
 const ebs = withRules(
   z.object({
-    deleteOnTermination: z.boolean().optional().describe('Whether the volume goes with the instance.'),
+    deleteOnTermination: z.boolean().optional().describe('Whether the volume is deleted with the instance.'),
     encrypted: z.boolean().optional().describe('Whether the volume is encrypted.'),
     iops: integer({ format: 'int64' }).optional().describe('Operations per second, for gp3, io1 and io2.'),
     kmsKeyID: z.string().optional().describe('Key that encrypts the volume.'),
-    snapshotID: z.string().optional().describe('Snapshot that the volume is made of.'),
+    snapshotID: z.string().optional().describe('Snapshot from which the volume is created.'),
     throughput: integer({ format: 'int64' }).optional().describe('MiB per second, for gp3.'),
     volumeInitializationRate: integer({ min: 100, max: 300 })
       .optional()
-      .describe('MiB per second at which the snapshot is read in.'),
+      .describe('MiB per second at which the snapshot is loaded.'),
     volumeSize: z.string().regex(volumeSize).optional().describe('Size in Gi, G, Ti or T; rounded up to whole GiB.'),
     volumeType: z.enum(['standard', 'io1', 'io2', 'gp2', 'sc1', 'st1', 'gp3']).optional().describe('Type of volume.'),
   }),
@@ -44,7 +44,10 @@ export const blockDeviceMappings = withRules(
       z.object({
         deviceName: z.string().optional().describe('Name of the device, such as /dev/xvda.'),
         ebs: ebs.optional().describe('The volume.'),
-        rootVolume: z.boolean().optional().describe('Whether the kubelet keeps its files here; one at most.'),
+        rootVolume: z
+          .boolean()
+          .optional()
+          .describe('Whether the kubelet stores its files on this volume; at most one.'),
       }),
     )
     .max(50),

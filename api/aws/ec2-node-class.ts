@@ -15,7 +15,7 @@ import {
 
 const amiFamilies = ['AL2', 'AL2023', 'Bottlerocket', 'Custom', 'Windows2019', 'Windows2022', 'Windows2025'] as const;
 
-/** Tag keys that Stowage writes itself. */
+/** Tag keys that Stowage sets. */
 const ownTags = [
   'eks:eks-cluster-name',
   'karpenter.sh/nodepool',
@@ -23,7 +23,7 @@ const ownTags = [
   'karpenter.k8s.aws/ec2nodeclass',
 ] as const;
 
-/** Tags that a node class may not give. */
+/** Those of the given tags that a node class may not set. */
 export function restrictedTags(given: Readonly<Record<string, string>> = {}): readonly string[] {
   const own: readonly string[] = ownTags;
   return Object.keys(given).filter((key) => own.includes(key) || key.startsWith('kubernetes.io/cluster/'));
@@ -53,11 +53,11 @@ const tags = withRules(
 const switchable = z.enum(['enabled', 'disabled']);
 
 const metadataOptions = z.object({
-  httpEndpoint: switchable.default('enabled').describe('Whether the instance metadata service can be reached.'),
-  httpProtocolIPv6: switchable.default('disabled').describe('Whether it can be reached over IPv6.'),
+  httpEndpoint: switchable.default('enabled').describe('Whether the instance metadata service is enabled.'),
+  httpProtocolIPv6: switchable.default('disabled').describe('Whether it is enabled for IPv6.'),
   httpPutResponseHopLimit: integer({ min: 1, max: 64, format: 'int64' })
     .default(1)
-    .describe('How many network hops its answers may travel.'),
+    .describe('Hop limit of its responses.'),
   httpTokens: z.enum(['required', 'optional']).default('required').describe('Whether callers need a session token.'),
 });
 
@@ -80,7 +80,10 @@ const notEmpty = (what: string): z.ZodString =>
 
 const aliasFamily = (alias: string): string => alias.split('@')[0] ?? '';
 
-/** The spec of an EC2NodeClass (node-classes/spec). The kubelet's rules are in `kubelet-rules.ts`: a controller runs them. */
+/**
+ * The spec of an EC2NodeClass (node-classes/spec). The kubelet's rules are in `kubelet-rules.ts`, because a controller
+ * checks them.
+ */
 const ec2NodeClassSpec = withRules(
   z.object({
     subnetSelectorTerms: subnetSelectorTerms.describe('Which subnets nodes may be in; any term suffices.'),
@@ -92,21 +95,27 @@ const ec2NodeClassSpec = withRules(
     associatePublicIPAddress: z.boolean().optional().describe('Whether nodes get public addresses.'),
     ipPrefixCount: integer({ min: 0 }).optional().describe('How many IPv4 prefixes the first interface gets.'),
     amiSelectorTerms: amiSelectorTerms.describe('Which machine images may be used; any term suffices.'),
-    amiFamily: z.enum(amiFamilies).optional().describe('Form of the user data and default disks; an alias implies it.'),
-    userData: z.string().optional().describe('User data to merge into or to use as it is, by family.'),
-    role: notEmpty('role').optional().describe('IAM role of the nodes; an instance profile is made for it.'),
+    amiFamily: z
+      .enum(amiFamilies)
+      .optional()
+      .describe('Format of the user data and default disks; an alias implies it.'),
+    userData: z
+      .string()
+      .optional()
+      .describe('User data that is merged with the generated part or used unchanged, depending on the family.'),
+    role: notEmpty('role').optional().describe('IAM role of the nodes; an instance profile is created for it.'),
     instanceProfile: notEmpty('instanceProfile').optional().describe('Instance profile of the nodes.'),
-    tags: tags.optional().describe('Tags of everything that is made in EC2.'),
+    tags: tags.optional().describe('Tags of all resources created in EC2.'),
     kubelet: annotate(z.record(z.string(), z.unknown()), { 'x-kubernetes-preserve-unknown-fields': true })
       .optional()
       .describe('KubeletConfiguration of the nodes (kubelet.config.k8s.io/v1beta1).'),
     blockDeviceMappings: blockDeviceMappings.optional().describe('Disks of the nodes.'),
-    instanceStorePolicy: z.enum(['RAID0']).optional().describe('What to do with local disks.'),
-    detailedMonitoring: z.boolean().optional().describe('Whether detailed monitoring is on.'),
-    metadataOptions: metadataOptions.prefault({}).describe('How pods and programs reach instance metadata.'),
-    networkInterfaces: networkInterfaces.optional().describe('Network interfaces, in place of the usual one.'),
+    instanceStorePolicy: z.enum(['RAID0']).optional().describe('How local disks are used.'),
+    detailedMonitoring: z.boolean().optional().describe('Whether detailed monitoring is enabled.'),
+    metadataOptions: metadataOptions.prefault({}).describe('Access to instance metadata.'),
+    networkInterfaces: networkInterfaces.optional().describe('Network interfaces, instead of the default one.'),
     cpuOptions: z
-      .object({ nestedVirtualization: switchable.optional().describe('Whether nested virtualization is on.') })
+      .object({ nestedVirtualization: switchable.optional().describe('Whether nested virtualization is enabled.') })
       .optional()
       .describe('CPU options.'),
     connectionTracking: connectionTracking.optional().describe('Idle timeouts of tracked connections.'),
@@ -187,7 +196,7 @@ const ec2NodeClassStatus = z.object({
     .describe('Machine images found, newest first.'),
   capacityReservations: z.array(reservationStatus).optional().describe('Capacity reservations found.'),
   instanceProfile: z.string().optional().describe('The instance profile in use.'),
-  conditions: plainConditions.optional().describe('What holds of the class.'),
+  conditions: plainConditions.optional().describe('Conditions of the class.'),
 });
 
 export type EC2NodeClassSpec = z.output<typeof ec2NodeClassSpec>;
@@ -201,7 +210,7 @@ export type EC2NodeClassStatus = Omit<z.output<typeof ec2NodeClassStatus>, 'cond
   conditions?: Condition[] | undefined;
 };
 
-/** An EC2NodeClass as the API server holds it: defaults filled in. */
+/** An EC2NodeClass as stored by the API server, with defaults. */
 export type EC2NodeClass = ResourceObject<EC2NodeClassSpec, EC2NodeClassStatus>;
 
 /** EC2NodeClass `karpenter.k8s.aws/v1`: parsing, defaulting, validation and manifest (node-classes/spec). */
@@ -216,7 +225,7 @@ export const ec2NodeClasses: Resource<EC2NodeClass> = defineResource<
   plural: 'ec2nodeclasses',
   shortNames: ['ec2nc', 'ec2ncs'],
   categories: ['karpenter'],
-  description: 'EC2NodeClass says how EC2 instances are made: images, networks, disks, permissions.',
+  description: 'EC2NodeClass defines how EC2 instances are launched: images, networks, disks, permissions.',
   spec: ec2NodeClassSpec,
   status: ec2NodeClassStatus,
   printerColumns: [

@@ -1,4 +1,7 @@
-/** The JSON form of a value of KubeletConfiguration. Durations are Go durations as text; `moment` may be nanoseconds instead. */
+/**
+ * The JSON type of a field of KubeletConfiguration. Durations are Go durations as strings; `moment` may also be
+ * nanoseconds.
+ */
 export type KubeletFieldKind =
   | 'boolean'
   | 'integer'
@@ -14,7 +17,7 @@ export type KubeletFieldKind =
   | 'quantityMap'
   | 'moment';
 
-/** A field's form: that of a value, of an object with these fields, or of a list of such objects. */
+/** A field's type: that of a value, of an object with these fields, or of a list of such objects. */
 export type KubeletForm = KubeletFieldKind | { readonly fields: KubeletFields } | { readonly each: KubeletFields };
 export type KubeletFields = Readonly<{ [field: string]: KubeletForm }>;
 
@@ -84,7 +87,7 @@ const nested: KubeletFields = {
   shutdownGracePeriodByPodPriority: { each: { priority: 'integer', shutdownGracePeriodSeconds: 'integer' } },
 };
 
-/** Every field of KubeletConfiguration `kubelet.config.k8s.io/v1beta1` as of Kubernetes 1.36, with its form. */
+/** Every field of KubeletConfiguration `kubelet.config.k8s.io/v1beta1` as of Kubernetes 1.36, with its type. */
 export const kubeletFields: KubeletFields = {
   ...Object.fromEntries(
     (Object.keys(byKind) as KubeletFieldKind[]).flatMap((kind) =>
@@ -94,7 +97,7 @@ export const kubeletFields: KubeletFields = {
   ...nested,
 };
 
-/** The fields that every image family has a place for in its user data (node-classes/kubelet-fields). */
+/** The fields that the user data of every image family supports (node-classes/kubelet-fields). */
 export const understoodKubeletFields: readonly string[] = [
   'clusterDNS',
   'maxPods',

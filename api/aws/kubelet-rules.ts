@@ -10,10 +10,10 @@ import {
 } from './kubelet-fields.js';
 import { lookUp } from '../../core/own.js';
 
-/** What `spec.kubelet` of an EC2NodeClass holds: any JSON object. */
+/** `spec.kubelet` of an EC2NodeClass: any JSON object. */
 export type Kubelet = Readonly<Record<string, unknown>>;
 
-/** The condition reason for kubelet settings that cannot be used (node-classes/kubelet-checks). */
+/** The condition reason for invalid kubelet settings (node-classes/kubelet-checks). */
 type KubeletReason = 'InvalidKubeletConfiguration' | 'UnsupportedKubeletConfiguration' | 'KubeletExpressionsDisabled';
 
 export interface KubeletVerdict {
@@ -51,20 +51,20 @@ const forms: Readonly<Record<KubeletFieldKind, { allowed: string; test: (value: 
   number: { allowed: 'a number', test: (value) => typeof value === 'number' },
   string: { allowed: 'text', test: isText },
   duration: { allowed: 'a duration such as 10s', test: (value) => isText(value) && goDuration.test(value) },
-  strings: { allowed: 'a list of texts', test: (value) => isListOf(value, isText) },
+  strings: { allowed: 'a list of strings', test: (value) => isListOf(value, isText) },
   integers: { allowed: 'a list of whole numbers', test: (value) => isListOf(value, Number.isInteger) },
-  stringMap: { allowed: 'texts by name', test: (value) => isMap(value) && Object.values(value).every(isText) },
+  stringMap: { allowed: 'a map of strings', test: (value) => isMap(value) && Object.values(value).every(isText) },
   booleanMap: {
-    allowed: 'true or false by name',
+    allowed: 'a map of true or false',
     test: (value) => isMap(value) && Object.values(value).every((each) => typeof each === 'boolean'),
   },
   stringsMap: {
-    allowed: 'lists of texts by name',
+    allowed: 'a map of lists of strings',
     test: (value) => isMap(value) && Object.values(value).every((each) => isListOf(each, isText)),
   },
   quantity: { allowed: 'a quantity such as 100Mi', test: isAmount },
   quantityMap: {
-    allowed: 'quantities by name',
+    allowed: 'a map of quantities',
     test: (value) => isMap(value) && Object.values(value).every(isAmount),
   },
   moment: {
@@ -75,7 +75,7 @@ const forms: Readonly<Record<KubeletFieldKind, { allowed: string; test: (value: 
 
 const isQuantity = (text: string): boolean => quantityPattern.test(text);
 
-/** An expression stands where a number or quantity would, and is neither (gate NodeClassCEL). */
+/** An expression replaces a number or quantity and is neither (gate NodeClassCEL). */
 function expressionFields(kubelet: Kubelet): (readonly string[])[] {
   const found: (readonly string[])[] = isText(kubelet['maxPods']) ? [['maxPods']] : [];
   for (const name of ['kubeReserved', 'systemReserved']) {
@@ -87,7 +87,7 @@ function expressionFields(kubelet: Kubelet): (readonly string[])[] {
   return found;
 }
 
-/** What decoding into KubeletConfiguration would refuse: unknown fields and wrong forms, however deep. */
+/** What decoding into KubeletConfiguration would reject: unknown fields and wrong types, at any depth. */
 function decodingIssues(kubelet: Kubelet): Issue[] {
   const isExpression = isText(kubelet['maxPods']);
   return fieldIssues(root, kubelet, isExpression ? { ...kubeletFields, maxPods: 'string' } : kubeletFields);
@@ -186,11 +186,11 @@ function bannedIssues(kubelet: Kubelet): Issue[] {
   if (kubelet['registerWithTaints'] === undefined) return [];
   const at = [...root, 'registerWithTaints'];
   return [
-    issue(at, kubelet['registerWithTaints'], 'taints of the NodePool', 'the NodePool says which taints nodes have'),
+    issue(at, kubelet['registerWithTaints'], 'taints of the NodePool', 'the NodePool defines the taints of nodes'),
   ];
 }
 
-/** What an image family has no place for. `Custom` is the user's own affair. */
+/** Settings that the user data of an image family does not support. `Custom` is not checked. */
 function unsupportedIssues(kubelet: Kubelet, family: AmiFamily): Issue[] {
   if (family === 'AL2023' || family === 'Custom') return [];
   const allowed = `${understoodKubeletFields.join(', ')} on ${family}; any field on AL2023`;
@@ -207,9 +207,9 @@ function unsupportedIssues(kubelet: Kubelet, family: AmiFamily): Issue[] {
 }
 
 /**
- * The first thing that makes the kubelet settings of a node class unusable for its resolved image family, or undefined
- * (node-classes/kubelet-checks, node-classes/soft-eviction-in-pairs, node-classes/fields-of-al2023-alone). With `expressions` (gate NodeClassCEL) `maxPods` and reserved amounts may be
- * expressions, whose evaluation is the provider's affair.
+ * The first error that makes the kubelet settings of a node class invalid for its resolved image family, or undefined
+ * (node-classes/kubelet-checks, node-classes/soft-eviction-in-pairs, node-classes/fields-of-al2023-alone). With
+ * `expressions` (gate NodeClassCEL) `maxPods` and reserved amounts may be expressions, which the provider evaluates.
  */
 export function kubeletVerdict(
   kubelet: Kubelet | undefined,

@@ -1,4 +1,4 @@
-/** Label keys of EC2 instances, by what they say (labels/instance-labels). */
+/** Label keys of EC2 instances (labels/instance-labels). */
 export const awsLabels = {
   instanceCategory: 'karpenter.k8s.aws/instance-category',
   instanceFamily: 'karpenter.k8s.aws/instance-family',
@@ -32,8 +32,8 @@ export const awsLabels = {
   placementGroupPartition: 'karpenter.k8s.aws/placement-group-partition',
 } as const;
 
-/** The domain in which only the keys above and the node class label may be used. */
+/** The domain in which only the keys above and the node class label are allowed. */
 export const awsLabelDomain = 'karpenter.k8s.aws';
 
-/** Every label key that AWS instance types define besides the core ones. */
+/** Every label key of AWS instance types in addition to the core ones. */
 export const awsWellKnownLabels: readonly string[] = [...Object.values(awsLabels), 'topology.k8s.aws/zone-id'];

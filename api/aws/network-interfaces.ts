@@ -22,7 +22,7 @@ export const networkInterfaces = withRules(
       list.some((each) => each.networkCardIndex === 0 && each.deviceIndex === 0 && each.interfaceType === 'interface'),
   },
   {
-    message: 'each networkCardIndex and deviceIndex pair may stand once',
+    message: 'each pair of networkCardIndex and deviceIndex may occur only once',
     cel: 'self.all(i, self.filter(j, j.networkCardIndex == i.networkCardIndex && j.deviceIndex == i.deviceIndex).size() == 1)',
     holds: (list) => unique(list.map(({ networkCardIndex, deviceIndex }) => `${networkCardIndex}/${deviceIndex}`)),
   },

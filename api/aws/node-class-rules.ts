@@ -12,7 +12,7 @@ const familyOfAlias: Readonly<Record<string, AmiFamily>> = {
   windows2025: 'Windows2025',
 };
 
-/** The alias of a node class, taken apart; undefined where it has none. */
+/** The parsed alias of a node class; undefined if it has none. */
 export function amiAlias(
   spec: Pick<EC2NodeClassSpec, 'amiSelectorTerms'>,
 ): { readonly family: AmiFamily; readonly version: string } | undefined {
@@ -23,7 +23,10 @@ export function amiAlias(
   return family === undefined ? undefined : { family, version: alias.slice(at + 1) };
 }
 
-/** The image family that rules user data and disks: the field, else the alias's (node-classes/family-in-effect). */
+/**
+ * The image family that determines user data and disks: the field, otherwise the alias's
+ * (node-classes/family-in-effect).
+ */
 export function resolvedAmiFamily(spec: Pick<EC2NodeClassSpec, 'amiFamily' | 'amiSelectorTerms'>): AmiFamily {
   return spec.amiFamily ?? amiAlias(spec)?.family ?? 'Custom';
 }
@@ -40,9 +43,9 @@ function ignoredFields(list: string, terms: Terms, deciding: string, others: rea
 }
 
 /**
- * What is worth saying of a parsed node class although it works.
+ * Warnings about a valid node class.
  *
- * @testOnly nobody shows them to people yet
+ * @testOnly they are not published yet
  */
 export function ec2NodeClassWarnings({ spec }: EC2NodeClass): Issue[] {
   return [
@@ -56,7 +59,7 @@ export function ec2NodeClassWarnings({ spec }: EC2NodeClass): Issue[] {
   ];
 }
 
-/** The verdict on the kubelet settings of a parsed node class, for its resolved family. */
+/** The result of checking the kubelet settings of a parsed node class for its resolved family. */
 export function ec2NodeClassKubeletVerdict({ spec }: EC2NodeClass, expressions = false): KubeletVerdict | undefined {
   return kubeletVerdict(spec.kubelet, resolvedAmiFamily(spec), expressions);
 }

@@ -40,8 +40,8 @@ const aloneInItsTerm = (field: string, others: readonly string[]): Rule<Term> =>
 });
 
 /**
- * Refused only when every term combines `field` with others: Karpenter accepts a list with some such terms, where
- * the id or name decides and the rest is ignored, and so must a drop-in. `node-class-rules.ts` warns of them.
+ * Rejected only if every term combines `field` with others. Karpenter accepts a list in which some terms do, where the
+ * id or name decides and the rest is ignored, and a drop-in must too. `node-class-rules.ts` warns of them.
  */
 const aloneInSomeTerm = (field: string, others: readonly string[]): Rule<readonly Term[]> => ({
   message: `'${field}' cannot be combined with other fields of its term`,
@@ -102,7 +102,7 @@ export const placementGroupSelector = withRules(
   },
 );
 
-/** Families that an alias may name. */
+/** Families allowed in an alias. */
 const aliasFamilies = ['al2', 'al2023', 'bottlerocket', 'windows2019', 'windows2022', 'windows2025'] as const;
 
 const alias = withRules(
@@ -111,7 +111,7 @@ const alias = withRules(
     .max(30)
     .regex(new RegExp(`^(${aliasFamilies.join('|')})@.+$`)),
   {
-    message: "Windows families know no version but 'latest'",
+    message: "the only version of Windows families is 'latest'",
     cel: "!self.startsWith('windows') || self.endsWith('@latest')",
     holds: (self) => !self.startsWith('windows') || self.endsWith('@latest'),
   },
@@ -122,7 +122,7 @@ const amiTerm = withRules(
     alias: alias.optional().describe('An image of EKS as family@version, such as al2023@latest.'),
     tags,
     id: id('ami'),
-    name: z.string().optional().describe('Name, not the Name tag; * stands for anything.'),
+    name: z.string().optional().describe('Name, not the Name tag; * matches any text.'),
     owner: z.string().optional().describe('Owner: account ids, self, amazon or aws-marketplace.'),
     ssmParameter: z.string().optional().describe('SSM parameter that holds an image id: its name or ARN.'),
   }),

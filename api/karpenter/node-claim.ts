@@ -15,16 +15,18 @@ import { nodeClassRef } from './node-class-ref.js';
 import { nodeClaimRequirements } from './requirements.js';
 import { lookUp } from '../../core/own.js';
 
-/** The spec of a NodeClaim (node-claims/immutable). It never changes. */
+/** The spec of a NodeClaim, which is immutable (node-claims/immutable). */
 const nodeClaimSpec = withTransitions(
   z.object({
-    taints: atomicList(z.array(taint)).optional().describe('Taints that the node keeps.'),
-    startupTaints: atomicList(z.array(taint)).optional().describe('Taints that something else takes off the node.'),
-    requirements: nodeClaimRequirements.describe('What the instance must be like.'),
+    taints: atomicList(z.array(taint)).optional().describe('Permanent taints of the node.'),
+    startupTaints: atomicList(z.array(taint))
+      .optional()
+      .describe('Taints that another component removes from the node.'),
+    requirements: nodeClaimRequirements.describe('Requirements on the instance.'),
     resources: z
       .object({ requests: resourceList.optional().describe('Amounts by resource name.') })
       .optional()
-      .describe('What the pods that led to this claim request, DaemonSets included.'),
+      .describe('Total requests of the pods for which the claim was created, including DaemonSets.'),
     nodeClassRef: nodeClassRef.describe('The node class.'),
     terminationGracePeriod: duration.optional().describe('How long a drain may take before pods are deleted.'),
     expireAfter: nillableDuration.default('720h').describe('The age at which the node is replaced.'),
@@ -36,10 +38,10 @@ const nodeClaimStatus = z.object({
   nodeName: z.string().optional().describe('The node.'),
   providerID: z.string().optional().describe('The instance, as the cloud provider names it.'),
   imageID: z.string().optional().describe('The machine image.'),
-  capacity: resourceList.optional().describe('What the machine has.'),
-  allocatable: resourceList.optional().describe('What pods may use of it.'),
-  lastPodEventTime: dateTime.optional().describe('When a pod last came to the node or left it.'),
-  conditions: nodeClaimConditions.optional().describe('What holds of the claim.'),
+  capacity: resourceList.optional().describe('Capacity of the node.'),
+  allocatable: resourceList.optional().describe('Allocatable resources of the node.'),
+  lastPodEventTime: dateTime.optional().describe('When a pod was last bound to the node or left it.'),
+  conditions: nodeClaimConditions.optional().describe('Conditions of the claim.'),
 });
 
 type NodeClaimSpec = z.output<typeof nodeClaimSpec>;
@@ -54,7 +56,7 @@ export interface NodeClaimStatus {
   conditions?: Condition[] | undefined;
 }
 
-/** A NodeClaim as the API server holds it: defaults filled in. */
+/** A NodeClaim as stored by the API server, with defaults. */
 export type NodeClaim = ResourceObject<NodeClaimSpec, NodeClaimStatus>;
 
 /** NodeClaim `karpenter.sh/v1`: parsing, defaulting, validation and manifest (node-claims/ready). */
@@ -64,7 +66,7 @@ export const nodeClaims: Resource<NodeClaim> = defineResource<typeof nodeClaimSp
   kind: 'NodeClaim',
   plural: 'nodeclaims',
   categories: ['karpenter'],
-  description: 'NodeClaim is one node: asked for, launched, registered, and in the end taken away.',
+  description: 'NodeClaim represents one node from its request to its termination.',
   spec: nodeClaimSpec,
   status: nodeClaimStatus,
   printerColumns: [
@@ -82,7 +84,7 @@ export const nodeClaims: Resource<NodeClaim> = defineResource<typeof nodeClaimSp
   ],
 });
 
-/** Whether two JSON values are equal; the order of an object's fields does not matter, an absent one equals undefined. */
+/** Whether two JSON values are equal; field order does not matter, and an absent field equals undefined. */
 function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;

@@ -4,7 +4,7 @@ import { withRules, withTransitions } from '../schema/rules.js';
 const named = (what: string): z.ZodString =>
   withRules(z.string(), { message: `${what} may not be empty`, cel: "self != ''", holds: (self) => self !== '' });
 
-/** Which node class says how instances are made. */
+/** A reference to the node class of a claim or pool. */
 export const nodeClassRef = z.object({
   group: withRules(z.string().regex(/^[^/]*$/, 'a group without a version, such as karpenter.k8s.aws'), {
     message: 'group may not be empty',
@@ -15,7 +15,7 @@ export const nodeClassRef = z.object({
   name: named('name').describe('Name of the node class.'),
 });
 
-/** As `nodeClassRef`; a pool may move to another node class of the same kind, not to another kind. */
+/** Like `nodeClassRef`; a pool may change to another node class of the same kind, not to another kind. */
 export const poolNodeClassRef = withTransitions(
   nodeClassRef,
   {

@@ -2,7 +2,7 @@ import { issue, type Issue } from '../schema/issues.js';
 import type { NodeOverlay } from './node-overlay.js';
 import { requirementIssues } from './requirement-rules.js';
 
-/** Resources that AWS instance types know of by themselves (node-overlays/checks-beyond-the-schema). */
+/** Resources that AWS instance types define. */
 const providerResources: readonly string[] = [
   'vpc.amazonaws.com/pod-eni',
   'aws.amazon.com/neuron',
@@ -12,8 +12,8 @@ const providerResources: readonly string[] = [
 ];
 
 /**
- * What a controller finds wrong with a parsed NodeOverlay beyond what the API server refuses (node-overlays/checks-beyond-the-schema): each makes
- * `ValidationSucceeded` False with reason `RuntimeValidation`.
+ * Errors of a parsed NodeOverlay beyond what the API server rejects (node-overlays/checks-beyond-the-schema): each
+ * makes `ValidationSucceeded` False with reason `RuntimeValidation`.
  */
 export function nodeOverlayIssues(overlay: NodeOverlay): Issue[] {
   const capacity = Object.entries(overlay.spec.capacity ?? {})

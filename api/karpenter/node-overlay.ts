@@ -10,17 +10,17 @@ const ordinaryResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storag
 /** The spec of a NodeOverlay (node-overlays/spec). */
 const nodeOverlaySpec = withRules(
   z.object({
-    requirements: overlayRequirements.describe('Which instance types, offerings and pools the overlay is about.'),
+    requirements: overlayRequirements.describe('The instance types, offerings and pools to which the overlay applies.'),
     price: z
       .string()
       .regex(/^[0-9]+(\.[0-9]+)?$/)
       .optional()
-      .describe('The price that replaces theirs, dollars per hour.'),
+      .describe('Price that replaces the original price, dollars per hour.'),
     priceAdjustment: z
       .string()
       .regex(/^([+-][0-9]*\.?[0-9]+|\+[0-9]*\.?[0-9]+%|-[0-9]{1,2}(\.[0-9]+)?%|-100%)$/)
       .optional()
-      .describe('What is added to their price: a signed amount such as -0.5, or a signed percentage such as +10%.'),
+      .describe('Change of the price: a signed amount such as -0.5, or a signed percentage such as +10%.'),
     capacity: withRules(resourceList, {
       message: 'cpu, memory, ephemeral-storage and pods cannot be overlaid',
       cel: `self.all(k, !(k in [${ordinaryResources.map((name) => `'${name}'`).join(', ')}]))`,
@@ -28,8 +28,8 @@ const nodeOverlaySpec = withRules(
       culprit: (capacity) => Object.keys(capacity).find((name) => ordinaryResources.includes(name)),
     })
       .optional()
-      .describe('Extended resources that the nodes will have.'),
-    weight: integer({ min: 1, max: 10000 }).optional().describe('Heavier overlays win.'),
+      .describe('Extended resources of the nodes.'),
+    weight: integer({ min: 1, max: 10000 }).optional().describe('Overlays with a higher weight take precedence.'),
   }),
   {
     message: "cannot set both 'price' and 'priceAdjustment'",
@@ -38,7 +38,7 @@ const nodeOverlaySpec = withRules(
   },
 );
 
-const nodeOverlayStatus = z.object({ conditions: conditions.optional().describe('What holds of the overlay.') });
+const nodeOverlayStatus = z.object({ conditions: conditions.optional().describe('Conditions of the overlay.') });
 
 type NodeOverlaySpec = z.output<typeof nodeOverlaySpec>;
 
@@ -46,7 +46,7 @@ interface NodeOverlayStatus {
   conditions?: Condition[] | undefined;
 }
 
-/** A NodeOverlay as the API server holds it. */
+/** A NodeOverlay as stored by the API server. */
 export type NodeOverlay = ResourceObject<NodeOverlaySpec, NodeOverlayStatus>;
 
 /** NodeOverlay `karpenter.sh/v1alpha1`: parsing, validation and manifest (node-overlays/spec). */

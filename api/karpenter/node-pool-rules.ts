@@ -20,7 +20,7 @@ function taintIssues(lists: readonly (readonly [FieldPath, readonly Taint[] | un
       const pair = `${key}:${effect}`;
       if (seen.has(pair)) {
         issues.push(
-          issue(at, pair, 'each key and effect once in taints and startupTaints together', 'taint stands twice'),
+          issue(at, pair, 'each key and effect once in taints and startupTaints together', 'duplicate taint'),
         );
       }
       seen.add(pair);
@@ -39,8 +39,8 @@ function labelIssues(template: NodePoolTemplate): Issue[] {
 }
 
 /**
- * What a controller finds wrong with a parsed NodePool beyond what the API server refuses (node-pools/checks-beyond-the-schema): each error
- * makes `ValidationSucceeded` False with reason `NodePoolValidationFailed`; warnings are logged.
+ * Errors and warnings of a parsed NodePool beyond what the API server rejects (node-pools/checks-beyond-the-schema):
+ * each error makes `ValidationSucceeded` False with reason `NodePoolValidationFailed`; warnings are logged.
  */
 export function nodePoolIssues(pool: NodePool): Issue[] {
   const { template, disruption } = pool.spec;
@@ -69,18 +69,21 @@ export function nodePoolIssues(pool: NodePool): Issue[] {
   ];
 }
 
-/** Where Karpenter 1.0 kept the kubelet settings of pools that had been v1beta1. Later releases do not read it, nor is it read here. */
+/**
+ * Annotation in which Karpenter 1.0 kept the kubelet settings of former v1beta1 pools. Neither later releases nor
+ * Stowage read it.
+ */
 export const kubeletAnnotation = 'compatibility.karpenter.sh/v1beta1-kubelet-conversion';
 
 export function kubeletInAnnotation(kubelet: string, nodeClass: string): string {
-  return `kubelet settings are in an annotation of Karpenter 1.0, which is not read: write spec.kubelet ${kubelet} into EC2NodeClass ${nodeClass}`;
+  return `the annotation of Karpenter 1.0 with kubelet settings is ignored: write spec.kubelet ${kubelet} into EC2NodeClass ${nodeClass}`;
 }
 
 type Requirement = NodePoolTemplate['spec']['requirements'][number];
 
 /**
- * Requirements of one key that contradict each other: no node has the label, and types that have it are left out
- * (node-pools/disjoint-values). The first that leaves nothing of those before it is the one to change.
+ * Requirements of one key that contradict each other: no node has the label, and types that have it are excluded
+ * (node-pools/disjoint-values). Reports the first requirement that leaves no value.
  */
 function disjointIssues(requirements: readonly Requirement[], path: FieldPath): Issue[] {
   const byKey = new Map<string, Requirement[]>();
@@ -98,7 +101,7 @@ function disjointIssues(requirements: readonly Requirement[], path: FieldPath): 
 
 const valuesText = ({ values }: Requirement): string => (values === undefined ? '' : ` [${values.join(' ')}]`);
 
-/** Whether some value of the label, or its absence, satisfies all. */
+/** Whether some value of the label, or its absence, satisfies all of them. */
 function leaveSomething(requirements: readonly Requirement[]): boolean {
   if (requirements.every(({ operator }) => operator === 'NotIn' || operator === 'DoesNotExist')) return true;
   if (requirements.some(({ operator }) => operator === 'DoesNotExist')) return false;

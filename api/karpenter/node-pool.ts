@@ -16,18 +16,20 @@ import { poolNodeClassRef } from './node-class-ref.js';
 import { nodePoolRequirements, templateLabels } from './requirements.js';
 import { budgetReasons } from '../disruption-reasons.js';
 
-/** Why Karpenter disrupts by its own choice, as budgets name it. */
+/** Reasons of voluntary disruption in Karpenter, as named in budgets. */
 
 const budget = withRules(
   z.object({
     reasons: setOf(z.enum(budgetReasons), 50)
       .optional()
-      .describe('The reasons that this budget bounds; absent means all.'),
+      .describe('The reasons to which this budget applies; absent means all.'),
     nodes: z
       .string()
       .regex(/^((100|[0-9]{1,2})%|[0-9]+)$/, 'a number of nodes or a percentage, such as 10%')
       .default('10%')
-      .describe('How many nodes of the pool may be going at once: a number, or a percentage that is rounded up.'),
+      .describe(
+        'How many nodes of the pool may be disrupted at the same time: a number, or a percentage that is rounded up.',
+      ),
     schedule: z
       .string()
       .regex(
@@ -35,12 +37,12 @@ const budget = withRules(
         'five fields of cron, such as 0 9 * * mon-fri, or @daily',
       )
       .optional()
-      .describe('Cron expression in UTC; each hit opens the budget for its duration.'),
+      .describe('Cron expression in UTC; at each match the budget applies for its duration.'),
     duration: z
       .string()
       .regex(/^(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?$/, 'hours and minutes, such as 8h30m')
       .optional()
-      .describe('How long each hit of the schedule lasts, in hours and minutes.'),
+      .describe('How long the budget applies after each match of the schedule, in hours and minutes.'),
   }),
   {
     message: "'schedule' must be set with 'duration'",
@@ -52,14 +54,16 @@ const budget = withRules(
 const disruption = z.object({
   consolidateAfter: nillableDuration
     .default('0s')
-    .describe('How long after its last pod came or went a node may be consolidated; Never turns consolidation off.'),
+    .describe(
+      'How long after the last pod was bound to the node or left it the node may be consolidated; Never disables consolidation.',
+    ),
   consolidationPolicy: z
     .enum(['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'])
     .default('WhenEmptyOrUnderutilized')
-    .describe('Which nodes consolidation may take.'),
+    .describe('Which nodes may be consolidated.'),
   budgets: atomicList(z.array(budget).max(50))
     .prefault([{ nodes: '10%' }])
-    .describe('Bounds on how many nodes are disrupted at once; the tightest open one rules.'),
+    .describe('Limits on how many nodes are disrupted at the same time; the most restrictive active one applies.'),
 });
 
 const template = z.object({
@@ -72,16 +76,16 @@ const template = z.object({
     })
     .optional(),
   spec: z.object({
-    taints: atomicList(z.array(taint)).optional().describe('Taints that the nodes keep.'),
+    taints: atomicList(z.array(taint)).optional().describe('Permanent taints of the nodes.'),
     startupTaints: atomicList(z.array(taint))
       .optional()
-      .describe('Taints that the nodes start with and that something else takes off; pods need not tolerate them.'),
-    requirements: nodePoolRequirements.describe('What the instances must be like.'),
+      .describe('Taints that the nodes start with and that another component removes; pods need not tolerate them.'),
+    requirements: nodePoolRequirements.describe('Requirements on the instances.'),
     nodeClassRef: poolNodeClassRef.describe('The node class.'),
     expireAfter: nillableDuration.default('720h').describe('The age at which a node is replaced.'),
     terminationGracePeriod: duration
       .optional()
-      .describe('How long a drain may take before pods are deleted whatever protects them; absent waits for ever.'),
+      .describe('How long a drain may take before pods are deleted even if protected; absent means no limit.'),
   }),
 });
 
@@ -92,13 +96,15 @@ const limitsOnlyNodes = (limits: Readonly<Record<string, string>> | undefined): 
 const nodePoolSpec = withTransitions(
   withRules(
     z.object({
-      template: template.describe('What NodeClaims of this pool look like.'),
+      template: template.describe('Template of the NodeClaims of this pool.'),
       disruption: disruption.prefault({}).describe('When nodes may be disrupted.'),
-      limits: resourceList.optional().describe('Bounds on what the pool may have in all; `nodes` counts nodes.'),
-      weight: integer({ min: 1, max: 100 }).optional().describe('Heavier pools are tried first.'),
+      limits: resourceList
+        .optional()
+        .describe('Limits of the total resources of the pool; `nodes` limits the number of nodes.'),
+      weight: integer({ min: 1, max: 100 }).optional().describe('Pools with a higher weight are tried first.'),
       replicas: integer({ min: 0, format: 'int64' })
         .optional()
-        .describe('Makes the pool static: it keeps this many nodes whatever pods there are.'),
+        .describe('Makes the pool static: it keeps this number of nodes regardless of pods.'),
     }),
     {
       message: "only 'limits.nodes' is supported on static NodePools",
@@ -122,12 +128,12 @@ const nodePoolSpec = withTransitions(
 );
 
 const nodePoolStatus = z.object({
-  resources: resourceList.optional().describe('What the nodes of the pool add up to.'),
+  resources: resourceList.optional().describe('Total resources of the nodes of the pool.'),
   nodes: integer({ format: 'int64' }).default(0).describe('How many nodes the pool has.'),
   nodeClassObservedGeneration: integer({ format: 'int64' })
     .optional()
     .describe('Generation of the node class last seen.'),
-  conditions: conditions.optional().describe('What holds of the pool.'),
+  conditions: conditions.optional().describe('Conditions of the pool.'),
 });
 
 type NodePoolSpec = z.output<typeof nodePoolSpec>;
@@ -142,7 +148,7 @@ interface NodePoolStatus {
   conditions?: Condition[] | undefined;
 }
 
-/** A NodePool as the API server holds it: defaults filled in. */
+/** A NodePool as stored by the API server, with defaults. */
 export type NodePool = ResourceObject<NodePoolSpec, NodePoolStatus>;
 
 /** NodePool `karpenter.sh/v1`: parsing, defaulting, validation and manifest (node-pools/spec). */
@@ -152,7 +158,7 @@ export const nodePools: Resource<NodePool> = defineResource<typeof nodePoolSpec,
   kind: 'NodePool',
   plural: 'nodepools',
   categories: ['karpenter'],
-  description: 'NodePool says what nodes may be launched for pods that nothing holds, and when they may be disrupted.',
+  description: 'NodePool defines which nodes may be launched for unschedulable pods, and when they may be disrupted.',
   spec: nodePoolSpec,
   status: nodePoolStatus,
   scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.nodes' },

@@ -15,7 +15,7 @@ const reservedDomains: readonly string[] = ['karpenter.sh', awsLabelDomain];
 
 const wellKnown = new Set([...coreWellKnownLabels, ...awsWellKnownLabels]);
 
-/** Why a label key may not be used by a user; undefined when it may. `extra` are well-known keys of other providers. */
+/** Why users may not use a label key; undefined if they may. `extra`: well-known keys of other providers. */
 export function restrictedLabel(key: string, extra: readonly string[] = []): string | undefined {
   if (wellKnown.has(key) || extra.includes(key)) return undefined;
   const domain = key.includes('/') ? labelDomain(key) : '';
@@ -24,7 +24,9 @@ export function restrictedLabel(key: string, extra: readonly string[] = []): str
   return key === labels.hostname ? 'any label but this one, which each node sets for itself' : undefined;
 }
 
-/** Whether the label is one of Kubernetes' domains by which components decide whom to trust: all but the well-known ones. */
+/**
+ * Whether the label is in a Kubernetes domain by which components decide whom to trust: all except the well-known ones.
+ */
 export const isProtectedLabel = (key: string): boolean =>
   key.includes('/') && !wellKnown.has(key) && kubernetesDomains.some((each) => isWithinDomain(labelDomain(key), each));
 
@@ -54,7 +56,7 @@ function closedSetIssues({ key, operator, values = [], minValues }: AnyRequireme
 }
 
 /**
- * What a controller finds wrong with requirements beyond what the API server refuses (node-pools/checks-beyond-the-schema): unqualified or
+ * Errors of requirements beyond what the API server rejects (node-pools/checks-beyond-the-schema): unqualified or
  * restricted keys, and values outside of closed sets. Paths begin with `path`.
  */
 export function requirementIssues(requirements: readonly AnyRequirement[], path: FieldPath): Issue[] {

@@ -4,7 +4,7 @@ import { labels } from '../labels.js';
 import { atomicList, integer, labelValue, mapOf, qualifiedName } from '../schema/fields.js';
 import { annotate, withRules, type Rule } from '../schema/rules.js';
 
-/** The part of a label key before the slash, or the whole key where there is none. */
+/** The part of a label key before the slash; the whole key if there is none. */
 export function labelDomain(key: string): string {
   return key.split('/')[0] ?? '';
 }
@@ -12,10 +12,10 @@ export function labelDomain(key: string): string {
 const karpenterKeys: readonly string[] = [labels.capacityType, labels.nodePool];
 const awsKeys: readonly string[] = [...Object.values(awsLabels), labels.ec2NodeClass];
 
-/** A ban on one label key: `self` is the key. */
+/** A restriction of label keys: `self` is the key. */
 interface KeyRule {
   readonly message: string;
-  /** CEL over the key, with `%` in its place. */
+  /** CEL over the key; `%` is replaced by it. */
   readonly cel: string;
   readonly holds: (key: string) => boolean;
 }
@@ -32,14 +32,14 @@ const notKey = (banned: string): KeyRule => ({
   holds: (key) => key !== banned,
 });
 
-/** Bans that hold for every requirement and label that a user chooses (node-pools/restricted-keys). */
+/** Restrictions for every requirement and label that a user sets (node-pools/restricted-keys). */
 const commonBans = [
   onlyKnownKeys('karpenter.sh', karpenterKeys),
   onlyKnownKeys(awsLabelDomain, awsKeys),
   notKey(labels.hostname),
 ];
 
-/** Those of a NodePool, whose nodes get the pool's own label anyway. */
+/** Restrictions for a NodePool, which sets the label with its name itself. */
 const nodePoolBans = [...commonBans, notKey(labels.nodePool)];
 
 const onKey = (rules: readonly KeyRule[]): Rule<string>[] =>
@@ -53,7 +53,7 @@ const onKeysOfMap = (rules: readonly KeyRule[]): Rule<Record<string, string>>[] 
     culprit: (map) => Object.keys(map).find((key) => !holds(key)),
   }));
 
-/** Labels that a NodePool gives to its nodes: at most 100, none of them reserved. */
+/** Labels that a NodePool sets on its nodes: at most 100, none of them reserved. */
 export const templateLabels = annotate(withRules(mapOf(labelValue, 100), ...onKeysOfMap(nodePoolBans)), {
   'x-kubernetes-map-type': 'atomic',
 });
@@ -63,7 +63,7 @@ const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', '
 const numericOperators: readonly string[] = ['Gt', 'Lt', 'Gte', 'Lte'];
 
 const plainRequirement = {
-  operator: z.enum(operators).describe('How key and values relate.'),
+  operator: z.enum(operators).describe('Relation of key and values.'),
   values: atomicList(z.array(labelValue))
     .optional()
     .describe('The values; a single whole number for Gt, Lt, Gte and Lte.'),
@@ -104,7 +104,7 @@ const keyOf = (rules: readonly KeyRule[]) => withRules(labelKey, ...onKey(rules)
 
 const minValues = integer({ min: 1, max: 50 })
   .optional()
-  .describe('How many different values the launchable instance types must offer at least.');
+  .describe('Minimum number of different values among the launchable instance types.');
 
 const requirementWithMinValues = (bans: readonly KeyRule[]) =>
   withRules(
@@ -117,10 +117,10 @@ const requirementWithMinValues = (bans: readonly KeyRule[]) =>
 /** Requirements of a NodePool's template. */
 export const nodePoolRequirements = atomicList(z.array(requirementWithMinValues(nodePoolBans)).max(100));
 
-/** Requirements of a NodeClaim: they may name the pool. */
+/** Requirements of a NodeClaim, which may include the pool. */
 export const nodeClaimRequirements = atomicList(z.array(requirementWithMinValues(commonBans)).max(100));
 
-/** Requirements of a NodeOverlay: no minValues, and NotIn needs values too. */
+/** Requirements of a NodeOverlay: without minValues; NotIn needs values too. */
 export const overlayRequirements = atomicList(
   z
     .array(

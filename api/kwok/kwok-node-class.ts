@@ -3,15 +3,16 @@ import type { Condition } from '../kubernetes.js';
 import { duration, plainConditions } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 
-/** The spec of a KWOKNodeClass: how simulated nodes are made. */
+/** The spec of a KWOKNodeClass, which defines simulated nodes. */
 const kwokNodeClassSpec = z
   .object({
     nodeRegistrationDelay: duration.optional().describe('How long a launched node takes to register.'),
   })
-  // The example of Karpenter's KWOK provider has no spec at all.
+  // The example of Karpenter's KWOK provider has no spec.
   .prefault({});
 
-// Karpenter's manifest has this default, so that a new class is ready with nobody to say so; the time is its own.
+// Karpenter's manifest has this default, so that a new class is ready although no controller sets its status. The time
+// is arbitrary.
 const readyFromTheStart = {
   conditions: [
     { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '2024-01-01T01:01:01Z' },
@@ -19,7 +20,7 @@ const readyFromTheStart = {
 };
 
 const kwokNodeClassStatus = z
-  .object({ conditions: plainConditions.optional().describe('What holds of the class.') })
+  .object({ conditions: plainConditions.optional().describe('Conditions of the class.') })
   .prefault(readyFromTheStart as { conditions: Condition[] });
 
 type KWOKNodeClassSpec = z.output<typeof kwokNodeClassSpec>;
@@ -28,7 +29,7 @@ interface KWOKNodeClassStatus {
   conditions?: Condition[] | undefined;
 }
 
-/** A KWOKNodeClass as the API server holds it. */
+/** A KWOKNodeClass as stored by the API server. */
 export type KWOKNodeClass = ResourceObject<KWOKNodeClassSpec, KWOKNodeClassStatus>;
 
 /** KWOKNodeClass `karpenter.kwok.sh/v1alpha1`: parsing, validation and manifest. */
@@ -43,7 +44,7 @@ export const kwokNodeClasses: Resource<KWOKNodeClass> = defineResource<
   plural: 'kwoknodeclasses',
   shortNames: ['kwoknc', 'kwokncs'],
   categories: ['karpenter'],
-  description: 'KWOKNodeClass makes simulated nodes.',
+  description: 'KWOKNodeClass defines simulated nodes.',
   spec: kwokNodeClassSpec,
   status: kwokNodeClassStatus,
   printerColumns: [],

@@ -7,7 +7,7 @@ interface CronField {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names that stand for numbers from `min` on. */
+  /** Names for the numbers from `min` on. */
   readonly names?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ function numberOf(text: string, { min, names }: CronField): number | undefined {
 function rangeProblem(range: string, field: CronField): string | undefined {
   if (range === '*' || range === '?') return undefined;
   const ends = range.split('-');
-  if (ends.length > 2) return `${field.name} "${range}" is no range`;
+  if (ends.length > 2) return `${field.name} "${range}" is not a range`;
   const numbers = ends.map((end) => numberOf(end, field));
   for (const number of numbers) {
     if (number === undefined || number < field.min || number > field.max) {
@@ -45,19 +45,21 @@ function fieldProblem(text: string, field: CronField): string | undefined {
     if (rest.length > 0) return `${field.name} "${part}" has two steps`;
     const problem = rangeProblem(range, field);
     if (problem !== undefined) return problem;
-    if (step !== undefined && !/^[1-9][0-9]*$/.test(step)) return `${field.name} "${part}" has no whole step above 0`;
+    if (step !== undefined && !/^[1-9][0-9]*$/.test(step))
+      return `${field.name} "${part}" needs a whole number above 0 as step`;
   }
   return undefined;
 }
 
 /**
- * What is wrong with a cron expression as Karpenter reads it: five fields (minute, hour, day of month, month, day of
- * week 0 to 6) or one of the macros (budgets/cron-expressions); undefined when nothing is. Time zone prefixes are not allowed.
+ * What is wrong with a cron expression by Karpenter's rules: five fields (minute, hour, day of month, month, day of
+ * week 0 to 6) or one of the macros (budgets/cron-expressions); undefined if it is valid. Time zone prefixes are not
+ * allowed.
  */
 export function cronProblem(expression: string): string | undefined {
   const text = expression.trim();
   if (text.startsWith('@')) return macros.includes(text) ? undefined : `"${text}" is none of ${macros.join(', ')}`;
   const parts = text.split(/\s+/);
-  if (parts.length !== fields.length) return `${parts.length} fields where cron has ${fields.length}`;
+  if (parts.length !== fields.length) return `${parts.length} fields instead of ${fields.length}`;
   return parts.map((part, at) => fieldProblem(part, fields[at]!)).find((problem) => problem !== undefined);
 }

@@ -5,10 +5,10 @@ import { annotate, withKeyword, withRules } from './rules.js';
 /** A Go duration of whole hours, minutes and seconds: `90s`, `1h30m`. */
 export const duration = z.string().regex(/^([0-9]+(s|m|h))+$/, 'a duration, such as 1h30m');
 
-/** As `duration`, or `Never`. */
+/** A `duration`, or `Never`. */
 export const nillableDuration = z.string().regex(/^(([0-9]+(s|m|h))+|Never)$/, 'a duration, such as 720h, or Never');
 
-/** A whole number within bounds, in the integer width that Go clients use. */
+/** An integer within bounds, with the integer width of Go clients. */
 export function integer(bounds: { min?: number; max?: number; format?: 'int32' | 'int64' }): z.ZodNumber {
   let schema: z.ZodNumber = z.number().int();
   if (bounds.min !== undefined) schema = schema.min(bounds.min);
@@ -19,7 +19,7 @@ export function integer(bounds: { min?: number; max?: number; format?: 'int32' |
 /** A Kubernetes quantity as text. */
 export const quantityPattern = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 
-/** A Kubernetes quantity; a whole number is read as its text, as Go clients read it. */
+/** A Kubernetes quantity; an integer is converted to a string, as in Go clients. */
 const quantity = annotate(z.union([z.number().int(), z.string().regex(quantityPattern)]).transform(String), {
   'x-kubernetes-int-or-string': true,
 });
@@ -39,7 +39,7 @@ export const labelValuePattern = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 /** The value of a label: at most 63 characters. */
 export const labelValue = z.string().max(63).regex(labelValuePattern);
 
-/** A list in which order and duplicates are the author's: server-side apply replaces it whole. */
+/** A list whose order and duplicates are kept: server-side apply replaces it as a whole. */
 export function atomicList<S extends z.ZodType>(schema: S): S {
   return annotate(schema, { 'x-kubernetes-list-type': 'atomic' });
 }
@@ -68,9 +68,7 @@ export function mapOf<Value extends z.ZodType>(value: Value, maxProperties: numb
 export const taint = z.object({
   key: z.string().min(1).regex(qualifiedName).describe('The taint key.'),
   value: z.string().regex(qualifiedName).optional().describe('The taint value.'),
-  effect: z
-    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .describe('What it does to pods that do not tolerate it.'),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).describe('Effect on pods that do not tolerate it.'),
   timeAdded: dateTime.optional().describe('When the taint was added.'),
 });
 
@@ -78,9 +76,9 @@ const conditionType =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
 
 const conditionFields = {
-  type: z.string().max(316).regex(conditionType).describe('What the condition is about.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
-  observedGeneration: integer({ min: 0, format: 'int64' }).optional().describe('The generation that it was judged by.'),
+  type: z.string().max(316).regex(conditionType).describe('Type of the condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
+  observedGeneration: integer({ min: 0, format: 'int64' }).optional().describe('The generation for which it was set.'),
   lastTransitionTime: dateTime.describe('When the status last changed.'),
 };
 
@@ -88,7 +86,7 @@ const keyedByType = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-ke
 
 function onePerType(item: z.ZodType<{ type: string }>): z.ZodType<Condition[]> {
   return withKeyword(z.array(item), keyedByType, {
-    message: 'each condition type once',
+    message: 'each condition type may occur only once',
     holds: (items) => distinct(items.map(({ type }) => type)),
   }) as unknown as z.ZodType<Condition[]>;
 }
@@ -100,17 +98,17 @@ const strictCondition = z.object({
     .min(1)
     .max(1024)
     .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-    .describe('The cause in one word.'),
-  message: z.string().max(32768).describe('The cause in words.'),
+    .describe('The cause as one word.'),
+  message: z.string().max(32768).describe('The cause as text.'),
 });
 
 /** The conditions of a status, one of each type. */
 export const conditions = onePerType(strictCondition);
 
-/** Conditions as older manifests list them: a plain list. */
+/** Conditions as in older manifests: a plain list. */
 export const plainConditions = z.array(strictCondition) as unknown as z.ZodType<Condition[]>;
 
-/** NodeClaim conditions: reason and message may be missing, as Karpenter writes them. */
+/** NodeClaim conditions: reason and message may be missing, as in Karpenter. */
 export const nodeClaimConditions = onePerType(
   z.object({
     ...conditionFields,
@@ -119,8 +117,8 @@ export const nodeClaimConditions = onePerType(
       .max(1024)
       .regex(/^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?|)$/)
       .optional()
-      .describe('The cause in one word.'),
-    message: z.string().max(32768).optional().describe('The cause in words.'),
+      .describe('The cause as one word.'),
+    message: z.string().max(32768).optional().describe('The cause as text.'),
   }),
 );
 
@@ -134,7 +132,7 @@ export const labelSelector: z.ZodType<LabelSelector> = annotate(
           withRules(
             z.object({
               key: z.string().max(316).regex(qualifiedName).describe('The label key.'),
-              operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How key and values relate.'),
+              operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('Relation of key and values.'),
               values: atomicList(z.array(labelValue).max(100)).optional().describe('The values for In and NotIn.'),
             }),
             {

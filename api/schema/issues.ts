@@ -1,23 +1,23 @@
 import type { z } from 'zod';
 import { lookUp } from '../../core/own.js';
 
-/** One thing wrong with an object, in terms that its author can act on. */
+/** One error in an object, in terms that its author can act on. */
 export interface Issue {
-  /** The field, such as `spec.template.spec.requirements[0].key`; map keys stand in brackets. */
+  /** The field, such as `spec.template.spec.requirements[0].key`; map keys are in brackets. */
   readonly path: string;
-  /** What the field holds; undefined where nothing is there. */
+  /** The value of the field; undefined if it is missing. */
   readonly found: unknown;
-  /** What it may hold, in words: `1 to 100`, `one of spot, on-demand`, `matching ^...$`. */
+  /** The allowed values as text: `1 to 100`, `one of spot, on-demand`, `matching ^...$`. */
   readonly allowed: string;
-  /** The whole complaint as a sentence. */
+  /** The whole message as a sentence. */
   readonly message: string;
-  /** An `error` makes the object unusable; a `warning` is worth saying and does no harm. */
+  /** An `error` makes the object unusable; a `warning` does not. */
   readonly severity: 'error' | 'warning';
 }
 
 export type FieldPath = readonly (string | number)[];
 
-/** Writes a path as Kubernetes does: `spec.taints[1].key`, `metadata.labels[example.com/team]`. */
+/** Formats a path as Kubernetes does: `spec.taints[1].key`, `metadata.labels[example.com/team]`. */
 export function formatPath(path: FieldPath): string {
   let text = '';
   for (const part of path) {
@@ -27,7 +27,7 @@ export function formatPath(path: FieldPath): string {
   return text;
 }
 
-/** What lies at `path` inside `value`; undefined where the path leads nowhere. */
+/** The value at `path` inside `value`; undefined if there is none. */
 export function valueAt(value: unknown, path: FieldPath): unknown {
   let at = value;
   for (const part of path) {
@@ -37,14 +37,14 @@ export function valueAt(value: unknown, path: FieldPath): unknown {
   return at;
 }
 
-/** Writes what was found so that it fits in a message. */
+/** Shortens the value found for a message. */
 export function showFound(found: unknown): string {
   if (found === undefined) return 'nothing';
   const text = JSON.stringify(found);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
-/** An issue whose message is composed of its parts. `why` says in words what is wrong, where `allowed` alone does not. */
+/** An issue whose message is composed of its parts. `why` explains what is wrong if `allowed` does not. */
 export function issue(
   path: FieldPath,
   found: unknown,
@@ -71,7 +71,7 @@ function bound(found: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall): string
   return `${word} ${String(limit)}${noun === undefined ? '' : ` ${noun}`}`;
 }
 
-/** What a field's own schema says of its pattern. */
+/** The description of a field's pattern in its schema. */
 const inWords = ({ message }: z.core.$ZodIssue): string => (message.startsWith('Invalid ') ? '' : `: ${message}`);
 
 function allowedBy(found: z.core.$ZodIssue): string {
@@ -94,7 +94,7 @@ function allowedBy(found: z.core.$ZodIssue): string {
   }
 }
 
-/** Turns zod's issues about `input` into ours. Branches of a union are told as what any of them would allow. */
+/** Converts zod's issues about `input`. Branches of a union are combined into what any of them allows. */
 export function fromZod(error: z.core.$ZodError, input: unknown): Issue[] {
   return error.issues.map((found) => {
     const path = found.path.map((part) => (typeof part === 'symbol' ? String(part) : part));

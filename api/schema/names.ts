@@ -1,7 +1,7 @@
 const namePart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const prefixPart = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** In words what a qualified name is. */
+/** Description of a qualified name. */
 export const qualifiedNameRule =
   'an optional DNS prefix of at most 253 characters and a slash, then a name of at most 63';
 
@@ -14,7 +14,7 @@ export function isQualifiedName(text: string): boolean {
   return prefix === undefined || (prefix.length > 0 && prefix.length <= 253 && prefixPart.test(prefix));
 }
 
-/** Whether `domain` is `parent` or lies below it. */
+/** Whether `domain` is `parent` or a subdomain of it. */
 export function isWithinDomain(domain: string, parent: string): boolean {
   return domain === parent || domain.endsWith(`.${parent}`);
 }

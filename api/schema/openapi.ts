@@ -32,12 +32,12 @@ function children(json: OpenApiSchema): OpenApiSchema {
 const order = ['description', 'type', 'format', 'default', 'enum', 'pattern'];
 const rank = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
 
-/** The same schema with what a reader looks for first at the top. */
+/** The same schema with the most important keywords first. */
 function ordered(schema: OpenApiSchema): OpenApiSchema {
   return Object.fromEntries(Object.entries(schema).sort(([a], [b]) => rank(a) - rank(b)));
 }
 
-/** zod's JSON schema, brought into the form that the API server calls structural. */
+/** Converts zod's JSON schema to a structural schema. */
 function structural(json: OpenApiSchema): OpenApiSchema {
   const { anyOf, additionalProperties, ...kept } = json;
   const out: OpenApiSchema = { ...kept, ...children(json) };
@@ -49,10 +49,10 @@ function structural(json: OpenApiSchema): OpenApiSchema {
     return ordered(out);
   }
   if (anyOf !== undefined) throw new Error(`A union is not structural: ${JSON.stringify(anyOf)}`);
-  // zod bounds every integer by what JavaScript can hold exactly; that says nothing about the field.
+  // zod limits every integer to JavaScript's exact range, which is not a property of the field.
   if (out['minimum'] === -safeInteger) delete out['minimum'];
   if (out['maximum'] === safeInteger) delete out['maximum'];
-  // The format says it all; zod's pattern for it is longer than the rest of the schema.
+  // The format suffices; zod's pattern for it is longer than the rest of the schema.
   if (out.format === 'date-time') delete out.pattern;
   if (out['x-kubernetes-preserve-unknown-fields'] !== true && isSchema(additionalProperties)) {
     out.additionalProperties = structural(additionalProperties);
@@ -64,7 +64,7 @@ function isSchema(value: unknown): value is OpenApiSchema {
   return value !== null && typeof value === 'object' && Object.keys(value).length > 0;
 }
 
-/** The structural schema of what users may write for `schema` (its input side: defaulted fields are not required). */
+/** The structural schema of the input of `schema`: defaulted fields are not required. */
 export function openApi(schema: z.ZodType): OpenApiSchema {
   const json = z.toJSONSchema(schema, {
     target: 'openapi-3.0',

@@ -9,7 +9,7 @@ interface PrinterColumn {
   type: 'string' | 'integer' | 'date' | 'number' | 'boolean';
   jsonPath: string;
   description?: string;
-  /** 0 shows it always, 1 only with `-o wide`. */
+  /** 0: always shown; 1: only with `-o wide`. */
   priority?: number;
 }
 
@@ -52,7 +52,7 @@ export interface ResourceDefinition<Spec extends z.ZodType, Status extends z.Zod
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string };
 }
 
-/** An object of a kind as the API server holds it: defaults filled in. */
+/** An object of a kind as stored by the API server, with defaults. */
 export interface ResourceObject<Spec, Status> extends KubernetesObject {
   metadata: ObjectMeta;
   spec: Spec;
@@ -61,7 +61,7 @@ export interface ResourceObject<Spec, Status> extends KubernetesObject {
 
 type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: readonly Issue[] };
 
-/** What one kind offers: parsing with defaults, validation, and its manifest, all from one schema. */
+/** Parsing with defaults, validation, and the manifest of a kind, all from one schema. */
 export interface Resource<T extends KubernetesObject> {
   readonly group: string;
   readonly version: string;
@@ -71,13 +71,13 @@ export interface Resource<T extends KubernetesObject> {
   readonly apiVersion: string;
   readonly scope: 'Cluster' | 'Namespaced';
   /**
-   * What the API server would store for `object`: unknown fields dropped, defaults filled in, quantities as strings;
-   * or every reason for which it would refuse it. Never throws.
+   * Returns what the API server would store for `object`: unknown fields dropped, defaults set, quantities as strings;
+   * or all reasons to reject it. Never throws.
    */
   parse(object: unknown): Parsed<T>;
-  /** As `parse`, for an object known to be good. Throws an Error that names kind, name and each field. */
+  /** Like `parse`, for an object known to be valid. Throws an Error that names kind, name and each field. */
   mustParse(object: unknown): T;
-  /** The reasons for which the API server would refuse `object` in place of `old`; both unparsed. */
+  /** The reasons to reject `object` as an update of `old`; both unparsed. */
   updateIssues(object: unknown, old: unknown): readonly Issue[];
   crd(): CustomResourceDefinition;
 }
@@ -85,9 +85,9 @@ export interface Resource<T extends KubernetesObject> {
 const deepestField = 50;
 
 /**
- * The API server drops a null wherever the field may not be null, before it fills in defaults; Go clients write such
- * nulls (`creationTimestamp: null`). The one free-form field, `kubelet`, is left alone, and so is what lies deeper than any
- * field that a schema knows.
+ * The API server drops a null where the field may not be null, before it sets defaults; Go clients write such nulls
+ * (`creationTimestamp: null`). The free-form field `kubelet` is not changed, and neither is anything deeper than the
+ * schemas.
  */
 function withoutNulls(value: unknown, depth = 0): unknown {
   if (value === null || typeof value !== 'object' || depth > deepestField) return value;
@@ -152,7 +152,9 @@ function nameOf(object: unknown): string {
   return typeof name === 'string' ? name : '(no name)';
 }
 
-/** Makes a kind of its definition. `T` is the TypeScript type, checked by the caller against the schemas' outputs. */
+/**
+ * Creates a kind from its definition. `T` is the TypeScript type, checked by the caller against the schemas' outputs.
+ */
 export function defineResource<
   Spec extends z.ZodType,
   Status extends z.ZodType,
@@ -191,7 +193,7 @@ export function defineResource<
       if (!now.ok) return now.error;
       if (!before.ok) return [];
       return brokenTransitions(schema, now.value, before.value).map(({ path, message }) =>
-        issue(path, valueAt(now.value, path), 'what it was', message),
+        issue(path, valueAt(now.value, path), 'the previous value', message),
       );
     },
     crd: () => manifest(definition),

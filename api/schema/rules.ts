@@ -2,23 +2,23 @@ import { z } from 'zod';
 import { lookUp } from '../../core/own.js';
 
 /**
- * One validation rule, written once: `holds` is what zod runs and `cel` is what the API server runs. The shared case
- * table (api/testdata) proves that they agree.
+ * One validation rule in two forms: `holds` for zod and `cel` for the API server. The shared test cases (api/testdata)
+ * prove that they agree.
  */
 export interface Rule<T> {
-  /** What is wrong when the rule is broken. */
+  /** The message if the rule is violated. */
   readonly message: string;
-  /** The rule in CEL over `self`, as `x-kubernetes-validations` takes it. */
+  /** The rule in CEL over `self`, for `x-kubernetes-validations`. */
   readonly cel: string;
   /** The rule over the defaulted value. */
   readonly holds: (self: T) => boolean;
-  /** The child of `self` that is at fault, where one is. */
+  /** The field of `self` that is wrong, if there is one. */
   readonly field?: string;
-  /** The key of a map that is at fault in this value: zod's issue names it, CEL has no way to. */
+  /** The map key that is wrong in this value: zod's issue names it; CEL cannot. */
   readonly culprit?: (self: T) => string | undefined;
 }
 
-/** A rule about a change: both states exist. Such rules may not stand below lists, whose items have no identity. */
+/** A rule about a change, with both values. Such rules are not allowed below lists, whose items have no identity. */
 export interface Transition<T> {
   readonly message: string;
   /** CEL over `self` and `oldSelf`. */
@@ -38,7 +38,7 @@ const validationsKey = 'x-kubernetes-validations';
 
 const transitions = z.registry<{ rules: readonly Transition<unknown>[] }>();
 
-/** Adds facts for the manifest (`format`, `x-kubernetes-*`), keeping those that the schema has. */
+/** Adds keywords for the manifest (`format`, `x-kubernetes-*`) to those of the schema. */
 export function annotate<S extends z.ZodType>(schema: S, facts: Readonly<Record<string, unknown>>): S {
   return schema.meta({ ...schema.meta(), ...facts });
 }
@@ -72,7 +72,7 @@ export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly Rul
   return withCel(checked(schema, rules), rules);
 }
 
-/** The schema with a rule for which manifests have a keyword of their own (`maxProperties`, list types). */
+/** The schema with a rule for which manifests have a keyword (`maxProperties`, list types). */
 export function withKeyword<S extends z.ZodType>(
   schema: S,
   keyword: Readonly<Record<string, unknown>>,
@@ -81,7 +81,7 @@ export function withKeyword<S extends z.ZodType>(
   return annotate(checked(schema, [rule]), keyword);
 }
 
-/** The schema with rules about changes, run by `transitionIssues` and by the API server. */
+/** The schema with transition rules, checked by `transitionIssues` and by the API server. */
 export function withTransitions<S extends z.ZodType>(schema: S, ...rules: readonly Transition<z.output<S>>[]): S {
   const marked = withCel(schema, rules);
   transitions.add(marked, { rules: rules as readonly Transition<unknown>[] });
@@ -99,7 +99,7 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   return inner === undefined ? schema : unwrap(inner);
 }
 
-/** The transition rules that the change from `old` to `now` breaks. Both are defaulted values of `schema`. */
+/** The transition rules that the change from `old` to `now` violates. Both are defaulted values of `schema`. */
 export function brokenTransitions(
   schema: z.core.$ZodType,
   now: unknown,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/*
- * What an account has committed itself to pay, so that capacity under it counts at what using it costs
- * (instance-types/commitments). Users write it as a file of YAML or JSON.
+/**
+ * Prepaid capacity of an account, which is planned at the marginal price of using it (instance-types/commitments).
+ * Users write it as a file of YAML or JSON.
  */
 
-const name = z.string().min(1).max(100).describe('Name in plans and messages. Each commitment of a file has its own.');
+const name = z.string().min(1).max(100).describe('Name in plans and messages; unique in a file.');
 const amount = z.number().positive();
 const share = z.number().min(0).lt(1);
 const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'must be an instance type, such as m5.large');
@@ -15,9 +15,9 @@ const moment = z.iso.datetime({ offset: true, error: 'must be a date and time, s
 const common = { name, until: moment.optional().describe('When it ends; absent means never.') };
 
 const dollars = {
-  perHour: amount.describe('Dollars per hour that are committed.'),
-  usedElsewhere: z.number().min(0).default(0).describe('Dollars per hour of it that others than this cluster use.'),
-  discount: share.describe('By what share its rates are below the prices on demand: 0.28 for 28%.'),
+  perHour: amount.describe('Committed amount, dollars per hour.'),
+  usedElsewhere: z.number().min(0).default(0).describe('Part of it used outside of this cluster, dollars per hour.'),
+  discount: share.describe('Discount of its rates from on-demand prices: 0.28 for 28%.'),
 };
 
 const computeSavingsPlan = z.strictObject({
@@ -34,7 +34,7 @@ const instanceSavingsPlan = z.strictObject({
   kind: z.literal('EC2InstanceSavingsPlan'),
   ...common,
   ...dollars,
-  instanceFamily: instanceFamily.describe('The one family that it covers.'),
+  instanceFamily: instanceFamily.describe('The instance family that it covers.'),
 });
 
 const reservedInstances = z.strictObject({
@@ -42,12 +42,12 @@ const reservedInstances = z.strictObject({
   ...common,
   instanceType: instanceType.describe('The instance type that is reserved.'),
   count: z.int().positive().describe('How many instances are reserved.'),
-  usedElsewhere: z.number().min(0).default(0).describe('How many of them others than this cluster use.'),
+  usedElsewhere: z.number().min(0).default(0).describe('How many of them are used outside of this cluster.'),
   zone: z
     .string()
     .min(1)
     .optional()
-    .describe('The zone of a zonal reservation, which covers its very type; absent means the whole region.'),
+    .describe('The zone of a zonal reservation, which covers only this type; absent means the whole region.'),
   sizeFlexible: z
     .boolean()
     .default(true)
@@ -63,7 +63,8 @@ const commitmentsSchema = z.strictObject({
 export type Commitment = z.output<typeof commitment>;
 
 /**
- * Reads a parsed file of commitments. Messages name the field, what was found and what is allowed; `where` says in which file.
+ * Validates a parsed file of commitments. Messages name the field, what was found and what is allowed; `where` names
+ * the file.
  */
 export function readCommitments(
   document: unknown,
@@ -84,7 +85,7 @@ export function readCommitments(
   return { commitments: problems.length > 0 ? [] : commitments, problems };
 }
 
-const ownName = 'each commitment must have a name of its own';
+const ownName = 'names of commitments must be unique';
 
 type Issue = z.core.$ZodIssue;
 
@@ -95,7 +96,7 @@ function fieldOf(path: Issue['path']): string {
 
 function textOf(issue: Issue): string {
   if (issue.code === 'unrecognized_keys')
-    return `found ${issue.keys.map((key) => `"${key}"`).join(', ')}, which is no field`;
+    return `found ${issue.keys.map((key) => `"${key}"`).join(', ')}, which is not a field`;
   const input = issue.code === 'invalid_union' ? kindOf(issue.input) : issue.input;
   const found = input === undefined ? 'nothing' : shown(input);
   return `found ${found}, ${allowedBy(issue)}`;

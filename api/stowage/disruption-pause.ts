@@ -11,7 +11,7 @@ const scope = withRules(
   z.object({
     kind: z.enum(['Cluster', 'NodePool', 'Node', 'Reason']).describe('What is paused.'),
     name: name.optional().describe('The NodePool, Node or reason; absent for the cluster.'),
-    reason: reason.optional().describe('Of a NodePool: this reason alone; absent means all.'),
+    reason: reason.optional().describe('For a NodePool: the only reason that is paused; absent means all.'),
   }),
   {
     message: 'name is required unless kind is Cluster',
@@ -29,28 +29,28 @@ const scope = withRules(
 );
 
 const disruptionPauseSpec = z.object({
-  scope: scope.describe('What no voluntary disruption is begun for.'),
-  message: z.string().min(1).max(500).describe('Why, for whoever finds it paused.'),
+  scope: scope.describe('The scope in which no voluntary disruption begins.'),
+  message: z.string().min(1).max(500).describe('Why disruption is paused, for people.'),
   requestedBy: z
     .string()
     .min(1)
     .max(500)
     .optional()
-    .describe('Who asked for it, where somebody else wrote the object; the audit log says who wrote it.'),
-  until: dateTime.optional().describe('When it ends by itself; absent: when it is deleted.'),
+    .describe('Who requested it, if not the author of the object; the audit log names the author.'),
+  until: dateTime.optional().describe('When it expires; absent: only by deletion.'),
 });
 
-/** Nothing is reported yet: an object is in effect as long as it is there and its time is not over. */
+/** No conditions are set yet: the pause is in effect as long as the object exists and `until` has not passed. */
 const disruptionPauseStatus = z.object({
-  conditions: conditions.optional().describe('What holds of the pause.'),
+  conditions: conditions.optional().describe('Conditions of the pause.'),
 });
 
 type DisruptionPauseSpec = z.output<typeof disruptionPauseSpec>;
 
-/** A DisruptionPause as the API server holds it. */
+/** A DisruptionPause as stored by the API server. */
 export type DisruptionPause = ResourceObject<DisruptionPauseSpec, z.output<typeof disruptionPauseStatus>>;
 
-/** DisruptionPause `stowage.dev/v1alpha1`: while it is there, nothing in its scope is disrupted by choice. */
+/** DisruptionPause `stowage.dev/v1alpha1`: while it exists, nothing in its scope is disrupted voluntarily. */
 export const disruptionPauses: Resource<DisruptionPause> = defineResource<
   typeof disruptionPauseSpec,
   typeof disruptionPauseStatus,
@@ -62,7 +62,7 @@ export const disruptionPauses: Resource<DisruptionPause> = defineResource<
   plural: 'disruptionpauses',
   shortNames: ['dpause'],
   categories: ['karpenter', 'stowage'],
-  description: 'DisruptionPause stops voluntary disruption in its scope until it is deleted or its time is over.',
+  description: 'DisruptionPause stops voluntary disruption in its scope until it is deleted or expires.',
   spec: disruptionPauseSpec,
   status: disruptionPauseStatus,
   printerColumns: [

@@ -13,7 +13,7 @@ function isTimeZone(name: string): boolean {
 }
 
 const aDuration = 'a duration above zero, such as 5m';
-/** Rates and quotas count what went; further back than this nothing is remembered. */
+/** Rates and quotas count past disruptions, which are recorded for this long. */
 const rememberedHours = 31 * 24;
 const memory = `at most ${rememberedHours}h`;
 
@@ -36,10 +36,10 @@ function windowIssues(window: MaintenanceWindow, at: FieldPath): Issue[] {
     issues.push(issue([...at, 'duration'], window.duration, aDuration, 'the window never opens'));
   }
   if (window.quota !== undefined && isForgotten(window.duration)) {
-    issues.push(issue([...at, 'duration'], window.duration, memory, 'a quota is counted no longer'));
+    issues.push(issue([...at, 'duration'], window.duration, memory, 'disruptions are not recorded longer'));
   }
   if (/^0+%?$/.test(window.quota ?? '1')) {
-    issues.push(issue([...at, 'quota'], window.quota, 'at least 1', 'the window lets nothing through', 'warning'));
+    issues.push(issue([...at, 'quota'], window.quota, 'at least 1', 'the window allows no disruption', 'warning'));
   }
   return issues;
 }
@@ -51,14 +51,14 @@ function rateIssues({ nodes, per }: DisruptionRate, index: number): Issue[] {
   const at = ['spec', 'rates', index];
   const issues: Issue[] = [];
   if (isZero(per)) issues.push(issue([...at, 'per'], per, aDuration, 'no time passes'));
-  if (isForgotten(per)) issues.push(issue([...at, 'per'], per, memory, 'a rate is counted no longer'));
+  if (isForgotten(per)) issues.push(issue([...at, 'per'], per, memory, 'disruptions are not recorded longer'));
   if (/^0+%?$/.test(nodes)) {
-    issues.push(issue([...at, 'nodes'], nodes, 'at least 1', 'the rate lets nothing through', 'warning'));
+    issues.push(issue([...at, 'nodes'], nodes, 'at least 1', 'the rate allows no disruption', 'warning'));
   }
   return issues;
 }
 
-/** An approval entry whose reasons all belong to earlier entries is never consulted. */
+/** An approval entry whose reasons all belong to earlier entries is never used. */
 function approvalIssues({ approval = [] }: DisruptionPolicy['spec']): Issue[] {
   return approval.flatMap(({ reasons }, index) => {
     const earlier = approval.slice(0, index);
@@ -83,14 +83,16 @@ function stepIssues({ drainEscalation = [] }: DisruptionPolicy['spec']): Issue[]
   return drainEscalation.flatMap(({ after }, index) => {
     const before = drainEscalation[index - 1]?.after;
     if (before === undefined || seconds(after) >= seconds(before)) return [];
-    return [issue(['spec', 'drainEscalation', index, 'after'], after, `${before} or more, as the step before has`)];
+    return [
+      issue(['spec', 'drainEscalation', index, 'after'], after, `${before} or more, since the previous step has that`),
+    ];
   });
 }
 
 /**
- * What a controller finds wrong with a parsed DisruptionPolicy beyond what the API server refuses: windows that never
- * open, unknown time zones, bad cron, zero rates, entries that contradict each other. Errors make
- * `ValidationSucceeded` False; a policy with errors is not acted on, and the pools it selects are not disrupted.
+ * Errors and warnings of a parsed DisruptionPolicy beyond what the API server rejects: windows that never open, unknown
+ * time zones, invalid cron expressions, zero rates, contradictory entries. Errors make `ValidationSucceeded` False; a
+ * policy with errors is not applied, and the pools it selects are not disrupted.
  */
 export function disruptionPolicyIssues(policy: DisruptionPolicy): Issue[] {
   const { maintenanceWindows = [], rates = [] } = policy.spec;

@@ -12,15 +12,15 @@ const reasons = setOf(z.enum(disruptionReasons), disruptionReasons.length)
 /** A number of nodes, or a percentage of the pool's nodes that is rounded up. */
 const nodeCount = z.string().regex(/^((100|[0-9]{1,2})%|[0-9]{1,6})$/);
 
-/** Dollars per hour as a decimal text: floating-point numbers do not survive every client. */
+/** Dollars per hour as a decimal string: not every client preserves floating-point numbers. */
 const dollars = z.string().regex(/^[0-9]{1,9}(\.[0-9]{1,9})?$/);
 
 const percent = integer({ min: 0, max: 100 });
 
 const approval = z.object({
   reasons,
-  timeout: duration.default('24h').describe('How long to wait for a person.'),
-  onTimeout: z.enum(['Approve', 'Reject']).default('Reject').describe('The answer if nobody gives one in time.'),
+  timeout: duration.default('24h').describe('How long to wait for an answer.'),
+  onTimeout: z.enum(['Approve', 'Reject']).default('Reject').describe('The answer after the timeout.'),
 });
 
 const maintenanceWindow = z.object({
@@ -50,7 +50,7 @@ const rate = z.object({
 });
 
 const savings = z.object({
-  minimumPercent: percent.default(0).describe('A command must save at least this share of what its nodes cost.'),
+  minimumPercent: percent.default(0).describe('A command must save at least this share of the cost of its nodes.'),
   minimumDollarsPerHour: dollars.default('0').describe('A command must save at least this much.'),
 });
 
@@ -77,7 +77,7 @@ const expiration = withRules(
       ),
   }),
   {
-    message: 'mode Forceful deletes at expireAfter and knows no hardDeadline',
+    message: 'hardDeadline is not supported with mode Forceful, which deletes at expireAfter',
     cel: "self.mode != 'Forceful' || !has(self.hardDeadline)",
     holds: ({ mode, hardDeadline }) => mode !== 'Forceful' || hardDeadline === undefined,
     field: 'hardDeadline',
@@ -86,7 +86,7 @@ const expiration = withRules(
 
 const driftRollout = z.object({
   canary: nodeCount.default('1').describe('Nodes in the first wave.'),
-  soak: duration.default('10m').describe('How long a wave is watched after its last node is ready.'),
+  soak: duration.default('10m').describe('How long a wave is observed after its last node is ready.'),
   growthFactor: integer({ min: 1, max: 10 })
     .default(2)
     .describe('Each wave is this many times as large as the one before.'),
@@ -121,7 +121,7 @@ const repairStep = z.object({
 const repair = z.object({
   steps: atomicList(
     withRules(z.array(repairStep).min(1).max(3), {
-      message: 'each action may stand once',
+      message: 'each action may occur only once',
       cel: 'self.all(s, self.filter(t, t.action == s.action).size() == 1)',
       holds: (steps) => new Set(steps.map(({ action }) => action)).size === steps.length,
     }),
@@ -133,7 +133,7 @@ const repair = z.object({
     .describe('Nothing is repaired while more than this share of the pool is unhealthy.'),
 });
 
-/** The spec of a DisruptionPolicy. Parsed from `{}` it says what holds for a NodePool that no policy selects. */
+/** The spec of a DisruptionPolicy. Parsed from `{}` it gives the defaults of a NodePool that no policy selects. */
 export const disruptionPolicySpec = z.object({
   nodePoolSelector: labelSelector
     .optional()
@@ -152,7 +152,7 @@ export const disruptionPolicySpec = z.object({
     .describe('Disruptions that wait for approval by a person; the first entry with the reason applies.'),
   maintenanceWindows: atomicList(
     withRules(z.array(maintenanceWindow).max(32), {
-      message: 'each name may stand once',
+      message: 'each name may occur only once',
       cel: 'self.all(w, self.filter(v, v.name == w.name).size() == 1)',
       holds: (windows) => new Set(windows.map(({ name }) => name)).size === windows.length,
     }),
@@ -189,7 +189,7 @@ export const disruptionPolicySpec = z.object({
   rebalanceRecommendation: z
     .enum(['Ignore', 'Replace'])
     .default('Ignore')
-    .describe('What an EC2 rebalance recommendation causes: only an event, or a replacement before the interruption.'),
+    .describe('Reaction to an EC2 rebalance recommendation: only an event, or a replacement before the interruption.'),
   repair: repair.prefault({}).describe('How unhealthy nodes are repaired.'),
 });
 
@@ -209,10 +209,10 @@ interface DisruptionPolicyStatus {
   conditions?: Condition[] | undefined;
 }
 
-/** A DisruptionPolicy as the API server holds it: defaults filled in. */
+/** A DisruptionPolicy as stored by the API server, with defaults. */
 export type DisruptionPolicy = ResourceObject<DisruptionPolicySpec, DisruptionPolicyStatus>;
 
-/** What rules a NodePool that no policy selects: Karpenter's behaviour, with replace-first expiration. */
+/** The policy of a NodePool that no policy selects: Karpenter's behaviour, with replace-first expiration. */
 export const defaultDisruptionPolicySpec: DisruptionPolicySpec = disruptionPolicySpec.parse({});
 
 /** DisruptionPolicy `stowage.dev/v1alpha1`: parsing, defaulting, validation and manifest. */
@@ -227,7 +227,7 @@ export const disruptionPolicies: Resource<DisruptionPolicy> = defineResource<
   plural: 'disruptionpolicies',
   shortNames: ['dpol'],
   categories: ['karpenter', 'stowage'],
-  description: 'DisruptionPolicy says how, when and with whose consent the nodes of NodePools are disrupted.',
+  description: 'DisruptionPolicy defines how, when and with whose approval the nodes of NodePools are disrupted.',
   spec: disruptionPolicySpec,
   status: disruptionPolicyStatus,
   printerColumns: [

@@ -220,7 +220,7 @@ test.each([
   ],
   [{ commitments: [savingsPlan(0)] }, 'f: commitments[0].perHour: found 0, must be more than 0'],
   [{ commitments: [savingsPlan(1, { discount: 28 })] }, 'f: commitments[0].discount: found 28, must be less than 1'],
-  [{ commitments: [savingsPlan(1, { family: 'm5' })] }, 'f: commitments[0]: found "family", which is no field'],
+  [{ commitments: [savingsPlan(1, { family: 'm5' })] }, 'f: commitments[0]: found "family", which is not a field'],
   [
     { commitments: [savingsPlan(1, { until: 'soon' })] },
     'f: commitments[0].until: found "soon", must be a date and time, such as 2027-06-30T00:00:00Z',
@@ -235,7 +235,7 @@ test.each([
   ],
   [
     { commitments: [savingsPlan(1), savingsPlan(2)] },
-    'f: commitments[1].name: found "m5-plan" a second time, each commitment must have a name of its own',
+    'f: commitments[1].name: found "m5-plan" a second time, names of commitments must be unique',
   ],
   ['x', 'f: the file: found "x", must be of type object'],
 ])('an invalid commitment is reported by field, with what was found and what is allowed: %#', (document, problem) => {

@@ -7,9 +7,12 @@ import { requestServer } from '../http.js';
 
 export interface CodecServerOptions {
   readonly codec: PayloadCodec;
-  /** What a caller has to know: as a bearer token, or as the first part of the path, since the Temporal UI sends no token of ours. */
+  /**
+   * Required of callers: as a bearer token, or as the first part of the path, since the Temporal UI cannot send this
+   * token.
+   */
   readonly token: string;
-  /** Of the Temporal UI, such as `https://temporal.example.com`: no other page of a browser gets an answer. */
+  /** Origin of the Temporal UI, such as `https://temporal.example.com`: browsers may not call from other pages. */
   readonly origin: string | undefined;
 }
 
@@ -27,7 +30,7 @@ const body = z.object({
   ),
 });
 
-/** Temporal's protocol of remote codecs: `POST /decode` and `/encode` with payloads in the JSON of Protobuf. */
+/** Temporal's protocol of remote codecs: `POST /decode` and `/encode` with payloads in Protobuf JSON. */
 export function codecServer(options: CodecServerOptions): Server {
   return requestServer(
     (request, response, url) => answer(request, response, url, options),
@@ -42,12 +45,12 @@ async function answer(
   options: CodecServerOptions,
 ): Promise<void> {
   const { origin } = request.headers;
-  // What a browser does not send has none, and is known by the token alone.
+  // Callers other than browsers send no origin; only the token identifies them.
   if (origin !== undefined && origin !== options.origin) {
     refuse(
       response,
       403,
-      `pages of ${origin} may not ask${options.origin === undefined ? '' : `, those of ${options.origin} may`}`,
+      `origin ${origin} is not allowed${options.origin === undefined ? '' : `; ${options.origin} is`}`,
     );
     return;
   }
@@ -58,7 +61,7 @@ async function answer(
   }
   const { token, work } = askedBy(request, url);
   if (!same(token, options.token)) {
-    refuse(response, 401, 'the token is missing or is another');
+    refuse(response, 401, 'the token is missing or wrong');
     return;
   }
   if (request.method !== 'POST' || (work !== 'decode' && work !== 'encode')) {
@@ -70,7 +73,7 @@ async function answer(
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ payloads: done.map(asJson) }));
 }
 
-/** What is asked for, and the token: of the path where it has one. */
+/** The requested operation, and the token, which may be in the path. */
 function askedBy({ headers }: IncomingMessage, { pathname }: URL): { readonly token: string; readonly work: string } {
   const [, first = '', second] = pathname.split('/');
   const bearer = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
@@ -84,9 +87,9 @@ function allow(response: ServerResponse, origin: string | undefined): void {
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('access-control-allow-methods', 'POST, OPTIONS');
   response.setHeader('access-control-allow-headers', 'content-type, authorization, x-namespace');
-  // Cookies go with each call of the UI where its codec is set to get them.
+  // The UI sends cookies if its codec is configured so.
   response.setHeader('access-control-allow-credentials', 'true');
-  // A page of the net asks a server on this machine.
+  // For a page on the internet that calls a server on this machine.
   response.setHeader('access-control-allow-private-network', 'true');
 }
 
@@ -94,7 +97,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(`${message}\n`);
 }
 
-/** Takes as long for every token. */
+/** Compares in constant time. */
 function same(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));

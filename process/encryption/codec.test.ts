@@ -86,7 +86,7 @@ describe('encrypted payloads', () => {
   ])('a change of %s is detected', async (_, at) => {
     const codec = encryptingCodec(ring());
 
-    await expect(codec.decode([changed(await encrypted(), at)])).rejects.toThrow(/names key "old".*or was changed/);
+    await expect(codec.decode([changed(await encrypted(), at)])).rejects.toThrow(/names key "old".*or was modified/);
   });
 
   test('another key under the same id is detected', async () => {
@@ -107,8 +107,8 @@ describe('encrypted payloads', () => {
     const codec = encryptingCodec(ring(), { passesOn: true });
 
     expect(await codec.decode([payload], workflow)).toEqual([payload]);
-    await expect(codec.decode([payload], activity)).rejects.toThrow(/was changed/);
-    await expect(codec.decode([payload])).rejects.toThrow(/was changed/);
+    await expect(codec.decode([payload], activity)).rejects.toThrow(/was modified/);
+    await expect(codec.decode([payload])).rejects.toThrow(/was modified/);
   });
 
   test('payloads from before encryption are read; without a current key new ones are plain', async () => {
@@ -125,8 +125,8 @@ describe('encrypted payloads', () => {
 
 describe('the file of encryption keys', () => {
   test.each([
-    ['no key of 32 bytes', { keys: { old: 'c2hvcnQ=' } }, /keys\.old: is no base64 of 32 bytes/],
-    ['no base64', { keys: { old: '!'.repeat(44) } }, /keys\.old: is no base64/],
+    ['no key of 32 bytes', { keys: { old: 'c2hvcnQ=' } }, /keys\.old: is not base64 of 32 bytes/],
+    ['no base64', { keys: { old: '!'.repeat(44) } }, /keys\.old: is not base64/],
     [
       'a current key that is missing',
       { current: 'new', keys: { old } },
@@ -134,7 +134,7 @@ describe('the file of encryption keys', () => {
     ],
     ['a field too many', { keys: { old }, primary: 'old' }, /primary/],
     ['no keys', {}, /keys/],
-    ['an id with a slash', { keys: { 'a/b': old } }, /keys: "a\/b" is no id of a key/],
+    ['an id with a slash', { keys: { 'a/b': old } }, /keys: "a\/b" is not a valid key id/],
   ])('with %s is refused, and named', (_, content, message) => {
     write(content);
 
@@ -145,7 +145,7 @@ describe('the file of encryption keys', () => {
 
   test('that is missing or no YAML is refused without showing its content', () => {
     writeFileSync(file, `keys: { old: ${old}`);
-    expect(ring).toThrow(/it is no YAML and no JSON: \w+ \w+ at line 1, column \d+$/);
+    expect(ring).toThrow(/it is neither YAML nor JSON: \w+ \w+ at line 1, column \d+$/);
     rmSync(file);
     expect(ring).toThrow(/TEMPORAL_PAYLOAD_KEYS_FILE .*keys\.yaml.*ENOENT/);
   });

@@ -7,7 +7,7 @@ const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** As in Temporal's own examples: a nonce, the encrypted payload with its metadata, a tag. */
+/** As in Temporal's examples: a nonce, the encrypted payload with its metadata, a tag. */
 const encryptedEncoding = 'binary/encrypted';
 const keyIdField = 'encryption-key-id';
 
@@ -19,12 +19,13 @@ const textOf = (value: Uint8Array | null | undefined): string | undefined =>
 export const isEncrypted = ({ metadata }: Payload): boolean => textOf(metadata?.['encoding']) === encryptedEncoding;
 
 /**
- * Encrypts payloads with the current key of `ring`, and decrypts them with the key that each names; others are left as they are, so that
- * what was written before encryption can be read. Throws for a key that is not there: whoever reads tries again until it is.
+ * Encrypts payloads with the current key of `ring`, and decrypts them with the key that each names. Unencrypted
+ * payloads are passed unchanged, so that those written before encryption can be read. Throws for a missing key: the
+ * caller retries until it exists.
  *
- * What does not hold against its key was changed, or never was encrypted by us. Throws for that, too, unless `passesOn`: workers give it to the
- * workflow as it is, whose converter refuses it (workflows/payload-converter.ts), as anybody may send a signal. Results of activities are
- * never passed on.
+ * A payload that fails authentication was modified, or was not encrypted by Stowage. Throws in this case too, unless
+ * `passesOn`: workers pass such a payload to the workflow unchanged, whose converter refuses it
+ * (workflows/payload-converter.ts), since any client may send a signal. Results of activities are never passed on.
  */
 export function encryptingCodec(ring: KeyRing, { passesOn = false } = {}): PayloadCodec {
   return {
@@ -41,7 +42,7 @@ export function encryptingCodec(ring: KeyRing, { passesOn = false } = {}): Paylo
   };
 }
 
-/** Rejects rather than throws. */
+/** Converts an exception into a rejection. */
 // eslint-disable-next-line @typescript-eslint/require-await -- the SDK wants a Promise
 async function settled<T>(work: () => T): Promise<T> {
   return work();
@@ -62,7 +63,7 @@ function decrypt(payload: Payload, ring: KeyRing, passesOn: boolean): Payload {
     return opened(Buffer.from(payload.data ?? []), key);
   } catch {
     if (passesOn) return payload;
-    throw new Error(`a payload that names key "${id}" was not encrypted with it, or was changed since`);
+    throw new Error(`a payload that names key "${id}" was not encrypted with it, or was modified`);
   }
 }
 

@@ -5,12 +5,15 @@ import { KeyRing } from './key-ring.js';
 
 export type OnProblem = (message: string) => void;
 
-/** How clients write and read payloads: as the SDK does, and encrypted where a file of keys is named. Throws `SettingsError` for it. */
+/**
+ * The data converter of clients: the SDK's, with encryption if a key file is configured. Throws `SettingsError` for an
+ * invalid file.
+ */
 export function clientConverter(settings: TemporalSettings, onProblem: OnProblem): DataConverter {
   return converter(settings, onProblem, {});
 }
 
-/** The same for workers, which refuse what does not hold rather than fail for it. */
+/** The data converter of workers, which refuse invalid payloads instead of failing. */
 export function workerConverter(settings: TemporalSettings, onProblem: OnProblem): DataConverter {
   return converter(settings, onProblem, { passesOn: true });
 }

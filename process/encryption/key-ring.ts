@@ -16,9 +16,9 @@ interface Keys {
 }
 
 const keyBytes = 32;
-/** A mounted Secret follows within a minute or so by itself. */
+/** A mounted Secret is updated within about a minute. */
 const rereadMs = 10_000;
-/** For a key that is not known: it may have come just now. */
+/** For an unknown key, which may have been added just now. */
 const urgentRereadMs = 1000;
 
 const setting = 'TEMPORAL_PAYLOAD_KEYS_FILE (--temporal-payload-keys-file)';
@@ -26,10 +26,10 @@ const setting = 'TEMPORAL_PAYLOAD_KEYS_FILE (--temporal-payload-keys-file)';
 const schema = z.strictObject({
   current: z.string().optional(),
   keys: z.record(
-    z.string().regex(/^[\w.-]{1,64}$/, 'is no id of a key: 1 to 64 letters, digits, dots, dashes and underscores are'),
+    z.string().regex(/^[\w.-]{1,64}$/, 'is not a valid key id: 1 to 64 letters, digits, dots, dashes and underscores'),
     z
       .string()
-      .refine(isKey, { error: `is no base64 of ${keyBytes} bytes (openssl rand -base64 ${keyBytes} makes one)` }),
+      .refine(isKey, { error: `is not base64 of ${keyBytes} bytes (openssl rand -base64 ${keyBytes} makes one)` }),
   ),
 });
 
@@ -45,7 +45,7 @@ function readKeys(file: string): Keys {
   try {
     document = parseSettings(text);
   } catch (error) {
-    throw new SettingsError(`${named}: it is no YAML and no JSON: ${parserMessageOf(error)}`);
+    throw new SettingsError(`${named}: it is neither YAML nor JSON: ${parserMessageOf(error)}`);
   }
   const { data, error } = schema.safeParse(document);
   if (error !== undefined) throw new SettingsError(`${named}: ${problemsOf(error).join('; ')}`);
@@ -72,29 +72,29 @@ function problemsOf({ issues }: z.ZodError): string[] {
 export interface KeyRingOptions {
   readonly file: string;
   readonly now: () => number;
-  /** Hears what is wrong with a file that was right before; the keys that it had are used on. */
+  /** Called if a formerly valid file becomes invalid; its last valid keys stay in use. */
   readonly onProblem: (message: string) => void;
 }
 
-/** The keys of a file as it is, more or less, now. */
+/** The keys of a file, reloaded regularly. */
 export class KeyRing {
   private keys: Keys;
   private readAt: number;
   private problem = '';
 
-  /** Throws `SettingsError` for a file that does not work from the beginning. */
+  /** Throws `SettingsError` if the file is invalid at start. */
   constructor(private readonly options: KeyRingOptions) {
     this.keys = readKeys(options.file);
     this.readAt = options.now();
   }
 
-  /** What new payloads are encrypted with; undefined where they are not. */
+  /** The key for new payloads; undefined if they are not encrypted. */
   get current(): PayloadKey | undefined {
     this.rereadIfOlder(rereadMs);
     return this.keys.current;
   }
 
-  /** Throws for an id that the file does not have. */
+  /** Throws for an id that is not in the file. */
   get(id: string): PayloadKey {
     this.rereadIfOlder(this.keys.byId.has(id) ? rereadMs : urgentRereadMs);
     const found = this.keys.byId.get(id);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Labels of `build_info`, with Karpenter's names. */
+/** Labels of `build_info`, named as in Karpenter. */
 export interface BuildInfo {
   readonly version: string;
   readonly goversion: string;
@@ -12,7 +12,7 @@ export interface BuildInfo {
 
 const goNames: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
-/** What runs here; `unknown` for the commit, which packages do not carry. */
+/** The running build; the commit is `unknown`, since packages do not contain it. */
 export function buildInfo(): BuildInfo {
   return {
     version: packageVersion(dirname(fileURLToPath(import.meta.url))),
@@ -22,13 +22,13 @@ export function buildInfo(): BuildInfo {
   };
 }
 
-/** From the package.json next above that has a version: that of dist/ has none. */
+/** From the nearest package.json above that has a version: the one in dist/ has none. */
 function packageVersion(folder: string): string {
   try {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string };
     if (version !== undefined) return version;
   } catch {
-    // No package.json here.
+    // There is no package.json in this folder.
   }
   const above = dirname(folder);
   return above === folder ? 'unknown' : packageVersion(above);

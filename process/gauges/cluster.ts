@@ -8,10 +8,10 @@ import type { BuildInfo } from './build-info.js';
 import type { Family, Sample } from './family.js';
 import type { Scrape } from './scrape.js';
 
-/** Looking at every pod and its budgets costs: what is eligible is counted no more often than this. */
+/** Checking all pods and budgets is expensive: eligible nodes are counted at most this often. */
 const eligibleMs = 30_000;
 
-/** The cluster as a whole. `since` is when the process began, milliseconds of the epoch. */
+/** Metrics of the whole cluster. `since`: start of the process, milliseconds since the epoch. */
 export function clusterFamilies(build: BuildInfo, since: number): readonly Family[] {
   return [
     {
@@ -109,7 +109,10 @@ function eligible(): Family['samples'] {
   };
 }
 
-/** Rule `candidates/disruptable-nodes`, but for what only running workflows know: nodes with pods on their way count as eligible. */
+/**
+ * Rule `candidates/disruptable-nodes`, without what only running workflows know: nodes with nominated pods count as
+ * eligible.
+ */
 function countEligible({ deps, now }: Scrape, views: readonly NodeView[]): Sample[] {
   const claimed = views.filter(({ claim }) => isTrue(claim.status?.conditions, 'DisruptionReason'));
   const context = {

@@ -11,7 +11,7 @@ interface Conditioned extends KubernetesObject {
 
 const conditionLabels = ['namespace', 'name', 'type', 'status', 'reason'];
 
-/** Conditions of one kind, as Karpenter's generic status controllers give them. */
+/** Metrics for the conditions of one kind, as in Karpenter's generic status controllers. */
 function familiesOf(kind: string, objects: (scrape: Scrape) => readonly Conditioned[]): readonly Family[] {
   const prefix = `operator_${kind.toLowerCase()}`;
   return [
@@ -40,7 +40,7 @@ function familiesOf(kind: string, objects: (scrape: Scrape) => readonly Conditio
   ];
 }
 
-/** NodePools and node classes; the latter under the name of the provider's kind, such as `ec2nodeclass`. */
+/** NodePools and node classes; the latter with the name of the provider's kind, such as `ec2nodeclass`. */
 export function definitionConditions(nodeClassKind: string): readonly Family[] {
   return [
     ...familiesOf('NodePool', (scrape) => scrape.pools()),
@@ -48,7 +48,7 @@ export function definitionConditions(nodeClassKind: string): readonly Family[] {
   ];
 }
 
-/** Series for each node and claim: what DISABLE_CLUSTER_STATE_OBSERVABILITY leaves out. */
+/** Series for each node and claim, which DISABLE_CLUSTER_STATE_OBSERVABILITY omits. */
 export const objectConditions: readonly Family[] = [
   ...familiesOf('NodeClaim', ({ deps }) => managedClaims(deps)),
   ...familiesOf('Node', ({ deps }) => deps.cache.all('Node')),

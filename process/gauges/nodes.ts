@@ -4,7 +4,7 @@ import { type Family, type Sample, inBaseUnits, secondsSince } from './family.js
 import type { PodSums, Scrape } from './scrape.js';
 import { lookUp } from '../../core/own.js';
 
-/** Series for each node: what DISABLE_CLUSTER_STATE_OBSERVABILITY leaves out. */
+/** Series for each node, which DISABLE_CLUSTER_STATE_OBSERVABILITY omits. */
 export function nodeFamilies(columns: readonly string[]): readonly Family[] {
   const labelNames = [...columns, 'resource_type'];
   const sums = (name: string, of: keyof PodSums, help: string): Family => ({

@@ -11,7 +11,7 @@ interface Seen {
 
 const offeringLabels = ['instance_type', 'capacity_type', 'zone'];
 
-/** What the NodePools may buy, over all of them. */
+/** The offerings of all NodePools. */
 export const offeringFamilies: readonly Family[] = [
   {
     name: 'cloudprovider_instance_type_cpu_cores',
@@ -48,7 +48,10 @@ async function perType(scrape: Scrape, read: (type: InstanceType) => number): Pr
   return [...byName].map(([instance_type, value]) => [{ instance_type }, value]);
 }
 
-/** Several reservations of one type and zone, and several pools, give one series: the cheapest, available if one is (metrics/offerings). */
+/**
+ * Several reservations of one type and zone, and several pools, are combined into one series: the lowest price,
+ * available if one is (metrics/offerings).
+ */
 async function perOffering(scrape: Scrape, read: (seen: Seen) => number | undefined): Promise<Sample[]> {
   const seen = new Map<string, Seen & { readonly own: Sample[0] }>();
   for (const { name, offerings } of await typesOf(scrape)) {

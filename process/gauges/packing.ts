@@ -4,7 +4,7 @@ import type { JobView } from '../../worker/job-thread.js';
 
 const states = ['waiting', 'running'] as const;
 
-/** What packing threads have to do, read at each scrape. */
+/** Jobs of packing threads, computed at each scrape. */
 export function registerPackingGauges(registry: Registry, jobs: () => readonly JobView[]): void {
   registry.registerMetric(
     gauge('stowage_packing_jobs', 'Jobs for packing threads, by what they are and whether they have begun.', (own) => {

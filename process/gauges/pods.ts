@@ -7,7 +7,7 @@ import type { Labels, Scrape } from './scrape.js';
 
 const ofNode = ['nodepool', 'zone', 'arch', 'capacity_type', 'instance_type', 'managed'] as const;
 
-/** Series for each pod: what DISABLE_CLUSTER_STATE_OBSERVABILITY leaves out. */
+/** Series for each pod, which DISABLE_CLUSTER_STATE_OBSERVABILITY omits. */
 export const podFamilies: readonly Family[] = [
   {
     name: 'pods_state',

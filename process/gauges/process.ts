@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { ClusterCache } from '../../kube/port.js';
 import type { ProcessProgress, Role } from '../probes.js';
 
-/** What the gauges of a process are read from, anew at each scrape. */
+/** The state of a process for its gauges, read at each scrape. */
 export interface ProcessState {
   readonly role: Role;
   readonly identity: string;
@@ -12,7 +12,7 @@ export interface ProcessState {
   readonly now: () => number;
 }
 
-/** Whether the process leads, what it is connected to, and how old its view of the cluster is (metrics/process). */
+/** Leadership and connections of the process, and the age of its cache (metrics/process). */
 export function registerProcessGauges(registry: Registry, state: ProcessState): void {
   const { progress, cache } = state;
   gauge(registry, 'stowage_connected', 'Whether the process reaches what it needs.', ['to'], (set) => {
@@ -47,7 +47,7 @@ function gauge(
     registers: [registry],
     collect: () => {
       made.reset();
-      // Where nothing is known there is no series; prom-client would say 0.
+      // If nothing is known there is no series; prom-client would report 0.
       if (labelNames.length === 0) made.remove();
       read((labels, value) => made.set({ ...labels }, value));
     },

@@ -13,7 +13,10 @@ import { podFamilies } from './pods.js';
 import { poolFamilies } from './pools.js';
 import { nodeColumns, Scrape } from './scrape.js';
 
-/** Gauges of the cluster's state under Karpenter's names (metrics/of-the-cluster), read from the cache at each scrape. */
+/**
+ * Gauges of the cluster's state with Karpenter's names (metrics/of-the-cluster), computed from the cache at each
+ * scrape.
+ */
 export function registerGauges(registry: Registry, deps: ActivityDeps, options: { readonly objects: boolean }): void {
   const scrape = sharedScrape(deps);
   const families = [
@@ -26,7 +29,7 @@ export function registerGauges(registry: Registry, deps: ActivityDeps, options: 
   for (const family of families) registry.registerMetric(new CollectedGauge(family, scrape));
 }
 
-/** A registry asks all its metrics in one turn of the event loop: they share one look at the cluster. */
+/** A registry collects all its metrics in one turn of the event loop: they share one `Scrape`. */
 function sharedScrape(deps: ActivityDeps): () => Scrape {
   let current: Scrape | undefined;
   return () => {
@@ -38,7 +41,9 @@ function sharedScrape(deps: ActivityDeps): () => Scrape {
   };
 }
 
-/** A gauge whose series are those of the moment. A family that cannot be read has none, and harms no other. */
+/**
+ * A gauge whose series are computed at each scrape. If a family cannot be read it has none; others are not affected.
+ */
 class CollectedGauge extends Gauge {
   constructor(
     private readonly family: Family,

@@ -9,12 +9,12 @@ import { isOwnedBy, isTerminal } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';
 
-/** Of one series, by label name. */
+/** Labels of one series. */
 export type Labels = Readonly<Record<string, string>>;
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 type Amounts = ReadonlyMap<string, number>;
 
-/** What the pods of a node add up to, in the units of `core/quantities.ts`. */
+/** Totals over the pods of a node, in the units of `core/quantities.ts`. */
 export interface PodSums {
   readonly requests: Amounts;
   readonly limits: Amounts;
@@ -22,19 +22,19 @@ export interface PodSums {
   readonly daemonLimits: Amounts;
 }
 
-/** A cloud that does not answer must not keep Prometheus from everything else. */
+/** A cloud that does not respond must not block the other metrics. */
 const cloudTimeoutMs = 2000;
 
-/** What several families read, worked out once for a scrape. */
+/** Data for several families, computed once per scrape. */
 export class Scrape {
   readonly now: number;
   readonly pools = once(() => managedPools(this.deps));
   readonly nodes = once(() => nodesOf(this.deps));
-  /** By the node's name. */
+  /** By node name. */
   readonly podSums = once(() => sumPods(this.deps));
-  /** By the NodePool's name; empty while the cloud does not answer. */
+  /** By NodePool name; empty if the cloud does not respond. */
   readonly catalogues = once(async () => withOverlays(this.deps, this.pools(), await this.cloudCatalogues()));
-  /** The same as the cloud has them. */
+  /** The same without overlays. */
   private readonly cloudCatalogues = once(() => this.askCatalogues());
 
   constructor(readonly deps: ActivityDeps) {
@@ -64,7 +64,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Labels of nodes that have a column of their own in every series of a node, in the order in which they are shown. */
+/** Labels of nodes with a separate column in every series of a node, in display order. */
 const coreColumns = [
   labels.nodePool,
   labels.instanceType,
@@ -76,7 +76,7 @@ const coreColumns = [
   labels.windowsBuild,
 ];
 
-/** Columns by label key, named as Karpenter names them: `karpenter.k8s.aws/instance-cpu` is `instance_cpu`. */
+/** Columns by label key, named as in Karpenter: `karpenter.k8s.aws/instance-cpu` is `instance_cpu`. */
 function columnsOf({ cloud }: Pick<ActivityDeps, 'cloud'>): ReadonlyMap<string, string> {
   const keys = [...coreColumns, ...cloud.wellKnownLabels];
   return new Map(
@@ -94,7 +94,7 @@ export function nodeColumns(deps: Pick<ActivityDeps, 'cloud'>): readonly string[
   return ['node_name', ...new Set(columnsOf(deps).values()), 'phase', 'managed'];
 }
 
-/** Nodes with the labels of their series; a label that a node does not have is left out, which is the same to Prometheus. */
+/** Nodes with the labels of their series; a missing label is omitted, which Prometheus treats as empty. */
 function nodesOf(deps: ActivityDeps): readonly (readonly [Node, Labels])[] {
   const columns = columnsOf(deps);
   const managed = new Set(managedClaims(deps).map(({ status }) => status?.providerID));
@@ -132,7 +132,7 @@ function sumPods({ cache }: ActivityDeps): ReadonlyMap<string, PodSums> {
   );
 }
 
-/** Pods with equal specs share their containers in the cache (kube/slim-pod.ts): each is worked out once. */
+/** Pods with equal specs share their containers in the cache (kube/slim-pod.ts): each spec is computed once. */
 function measuring(): (spec: PodSpec) => { readonly requests: Amounts; readonly limits: Amounts } {
   const reader = new QuantityReader();
   const known = new Map<unknown, { requests: Amounts; limits: Amounts }>();
@@ -146,7 +146,7 @@ function measuring(): (spec: PodSpec) => { readonly requests: Amounts; readonly 
   };
 }
 
-/** The same pod, asking for its limits. */
+/** The same spec with its limits as requests. */
 function limitsOnly(spec: PodSpec): PodSpec {
   const only = <T extends Pick<PodSpec, 'resources'>>(part: T): T => ({
     ...part,

@@ -8,20 +8,20 @@ import { digestOf } from '../../core/hash.js';
 import { lookUp } from '../../core/own.js';
 import type { EventSubject } from '../../core/events.js';
 
-/** More than these wait for a receiver that is away: the newest are dropped, and counted. */
+/** Maximum number of events that wait for an unavailable receiver; later ones are dropped and counted. */
 const longestQueue = 1000;
-/** Equal events are sent once in this time. */
+/** Equal events are sent once within this time. */
 const windowMs = 600_000;
 const mostRemembered = 4096;
 const answerWithinMs = 10_000;
 const retriesAfterMs: readonly number[] = [1000, 5000, 15_000, 60_000, 300_000];
-/** A receiver that says so has no use for the event, now or later. */
+/** Status codes with which a retry is useless. */
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 export interface NotifierOptions {
   readonly cluster: string;
   readonly url: string;
-  /** Read for each event: a secret may be renewed. */
+  /** Read for each event, since a secret may be rotated. */
   readonly secretFile?: string | undefined;
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly now?: () => number;
@@ -30,8 +30,8 @@ export interface NotifierOptions {
 }
 
 /**
- * Tells a webhook what people want to hear of (surfaces/notifications): CloudEvents, one after the other, signed, tried again with growing pauses.
- * It does not hold up the work: `notify` never throws, never waits, and holds a bounded number of events.
+ * Sends notifications to a webhook (surfaces/notifications): CloudEvents, one after the other, signed, retried with
+ * growing pauses. Never blocks: `notify` does not throw or wait, and the queue is bounded.
  */
 export class Notifier {
   private readonly sent = new Set<string>();
@@ -56,17 +56,17 @@ export class Notifier {
     this.last = this.last.then(() => this.deliver(told)).finally(() => this.waiting--);
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void> {
     return this.last;
   }
 
-  /** What waits is given up. */
+  /** Drops the queue. */
   end(): void {
     this.ended.abort();
   }
 
-  /** What is told of a node is not told of its NodeClaim too. */
+  /** Whether an event about a NodeClaim repeats one that was sent for its node. */
   private isReportedOfNode({ reason, message, regarding: { kind } }: EventToPublish, { time }: CloudEvent): boolean {
     const key = `${Math.floor(Date.parse(time) / windowMs)} ${reason} ${message}`;
     if (kind === 'Node') this.remember(key);
@@ -107,7 +107,7 @@ export class Notifier {
 
   private async attempt(event: CloudEvent): Promise<{ readonly why: string; readonly isFinal: boolean } | undefined> {
     const { secretFile, post = fetch } = this.options;
-    // fetch refuses a URL with credentials, which it would quote.
+    // fetch rejects a URL with credentials and would quote it in the error.
     const { url, headers } = withoutCredentials(this.options.url);
     const body = JSON.stringify(event);
     const secret =
@@ -149,12 +149,12 @@ function withoutCredentials(text: string): {
   return { url: url.href, headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` } };
 }
 
-/** As other webhooks have it: the HMAC of the very bytes of the body. */
+/** As usual for webhooks: the HMAC of the exact bytes of the body. */
 export function signatureOf(secret: string, body: string): { readonly 'x-stowage-signature-256': string } {
   return { 'x-stowage-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
 }
 
-/** Publishes as `recorder` does, and tells of it. */
+/** A recorder that publishes events as `recorder` does, and also as notifications. */
 export function notifying<R extends EventRecorder>(recorder: R, notifier: Pick<Notifier, 'notify'> | undefined): R {
   if (notifier === undefined) return recorder;
   return {
@@ -166,10 +166,10 @@ export function notifying<R extends EventRecorder>(recorder: R, notifier: Pick<N
   };
 }
 
-/** What is told to a webhook: the names are part of its contract (docs/notifications.md). */
+/** Types of notifications; the names are part of the contract (docs/notifications.md). */
 type NotificationType = 'question' | 'blocked' | 'forced' | 'failed' | 'paused' | 'launched' | 'disrupted';
 
-/** Reasons of Kubernetes events, by what they are told as; every other event is Kubernetes' alone. */
+/** Notification types by reason of the Kubernetes event; other events are not sent. */
 const typeOfReason: Readonly<Record<string, NotificationType>> = {
   AwaitsApproval: 'question',
   ConsolidationAwaitsApproval: 'question',
@@ -201,7 +201,7 @@ interface NotifiableEvent {
   readonly dedupeBy?: readonly string[];
 }
 
-/** A CloudEvent 1.0 in its structured JSON form. */
+/** A CloudEvent 1.0 in structured JSON mode. */
 interface CloudEvent {
   readonly specversion: '1.0';
   /** The same for equal events, however often and by whichever process they are sent. */
@@ -219,7 +219,10 @@ interface CloudEvent {
   };
 }
 
-/** The form in which a webhook gets an event; undefined for events that it does not get. `windowMs`: after this time an equal event has another id. */
+/**
+ * Converts an event for the webhook; undefined for events that are not sent. `windowMs`: after this time an equal event
+ * gets another id.
+ */
 function cloudEventOf(
   { regarding: object, reason, message, dedupeBy }: NotifiableEvent,
   { cluster, now, windowMs }: { readonly cluster: string; readonly now: number; readonly windowMs: number },

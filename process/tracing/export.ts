@@ -15,16 +15,16 @@ import type { Log } from '../../core/telemetry.js';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { WorkerTracing } from '../../worker/workers.js';
 
-/** How this process traces: what its client and its workers put around their calls. */
+/** Tracing of this process: interceptors for its client and its workers. */
 export interface Tracing {
   readonly client: { readonly workflow: WorkflowClientInterceptor[] };
   readonly worker: WorkerTracing;
-  /** Sends what is still to be sent, for two seconds at most. */
+  /** Flushes remaining spans, for at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface Exported {
-  /** Of a collector that takes OTLP over HTTP. */
+  /** URL of a collector for OTLP over HTTP. */
   readonly endpoint: string;
   readonly cluster: string;
   readonly role: string;
@@ -34,7 +34,7 @@ export interface Exported {
 
 const longestMs = 2000;
 
-/** Traces by the SDK's interceptors, in batches. Headers and samplers are OpenTelemetry's own variables. */
+/** Traces with the SDK's interceptors, in batches. Headers and samplers are set by OpenTelemetry's variables. */
 export function exportTraces({ endpoint, cluster, role, identity, log }: Exported): Tracing {
   const resource = new Resource({
     'service.name': 'stowage',
@@ -60,7 +60,10 @@ export function exportTraces({ endpoint, cluster, role, identity, log }: Exporte
   };
 }
 
-/** One line when traces cannot be sent, one when they can again; Stowage goes on either way. `collector` is its host: its URL may hold a password. */
+/**
+ * Logs once when traces cannot be sent, and once when they can again. `collector` is only its host, since its URL may
+ * contain a password.
+ */
 export function sayingOnce(exporter: SpanExporter, collector: string, log: Log): SpanExporter {
   let fails = false;
   const note = ({ code, error }: ExportResult): void => {

@@ -4,33 +4,37 @@ import { observeQueue } from '../../operator/stuck/observe-engine.js';
 import { deploymentName } from '../../worker/workers.js';
 import { taskQueues } from '../../workflows/messages.js';
 
-/** Which build takes all workflow tasks now. */
+/** The build that currently gets all workflow tasks. */
 export interface CurrentBuild {
-  /** Absent where workers without a version do. */
+  /** Absent if workers without a version do. */
   readonly current?: string;
-  /** When a worker of it asked for a task last; undefined where Temporal knows of none. */
+  /** When one of its workers last polled; undefined if Temporal knows of none. */
   readonly polledAt?: number;
 }
 
-/** Worker versioning of one cluster, as `Rollout` uses it. */
+/** Worker versioning of one cluster, for `Rollout`. */
 export interface Deployment {
-  /** Asks a task queue: it answers at once, however much there is to do. */
+  /** Reads it from a task queue, which responds immediately whatever the load. */
   current(): Promise<CurrentBuild>;
-  /** Builds that are current or were. `unsupported`: the server is too old for versions, or they are off in the namespace. */
+  /**
+   * Builds that are or were current. `unsupported`: the server does not support versioning, or it is disabled in the
+   * namespace.
+   */
   activated(): Promise<readonly string[] | 'unsupported'>;
   /**
-   * Undefined makes workers without a version current. Rejects for a build that Temporal does not know yet and, unless it takes over from one that
-   * `hasNoWorkers`, as long as the build does not poll every task queue that the current one does.
+   * Undefined makes workers without a version current. Rejects for a build that Temporal does not know yet. Also
+   * rejects while the build does not poll every task queue of the current one, unless that has no workers
+   * (`hasNoWorkers`).
    */
   makeCurrent(buildId: string | undefined, hasNoWorkers: boolean): Promise<void>;
 }
 
-/** Codes of gRPC. */
+/** gRPC code. */
 const notFound = 5;
 const permissionDenied = 7;
 const unimplemented = 12;
 
-/** By the API of the Temporal server. */
+/** Implemented with the API of the Temporal server. */
 export class TemporalDeployment implements Deployment {
   constructor(
     private readonly client: Client,

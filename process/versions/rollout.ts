@@ -6,16 +6,20 @@ import { buildInfo } from '../gauges/build-info.js';
 import type { Settings } from '../settings.js';
 import type { CurrentBuild, Deployment } from './deployment.js';
 
-/** A worker asks anew after a minute at the latest: a build of which none has for two is gone. */
+/** Workers poll again after at most a minute: a build without a poll for two minutes has no workers. */
 const goneMs = 120_000;
-/** A build that was current before takes over once it has run for so long: a container that crashes, or restarts in the middle of an upgrade, has not. */
+/**
+ * A formerly current build becomes current again only after running for this long, which excludes a crashing container,
+ * or a restart in the middle of an upgrade.
+ */
 const steadyMs = 60_000;
 const pollMs = 15_000;
 const waitingPollMs = 1000;
 
 /**
- * The build that the workers of this process are: the version of the image, and the digest of its workflow code, which tells two images of one version
- * apart. Undefined where workers have no version, by the settings or because the server knows of none, which is logged.
+ * The build id of this process's workers: the version of the image, and the digest of its workflow code, which
+ * distinguishes images of one version. Undefined if workers are not versioned, by the settings or because the server
+ * does not support it, which is logged.
  */
 export async function buildIdFor(
   settings: Pick<Settings, 'WORKER_VERSIONING' | 'WORKER_BUILD_ID'>,
@@ -32,21 +36,22 @@ export async function buildIdFor(
 
 export interface RolloutOptions {
   readonly deployment: Deployment;
-  /** Undefined where workers of this process have no version. */
+  /** Undefined if this process's workers have no version. */
   readonly buildId: string | undefined;
   readonly log: Log;
   readonly clock: LimiterClock;
 }
 
 /**
- * What a process of workers does so that an upgrade needs nobody, and that a build without workers is current for minutes at most: the build that comes up
- * last is current, and where the current one has no workers any more, one that runs takes its place (settings/worker-versions).
+ * Keeps the current build up to date, so that an upgrade needs no manual step and a build without workers is current
+ * for minutes at most: the build that starts last becomes current, and if the current one has no workers any more, a
+ * running one replaces it (settings/worker-versions).
  */
 export class Rollout {
   private wasCurrent = false;
   private withoutWorkers: string | undefined;
   private startedAt = 0;
-  /** Whether the build has not been current before; asked once. */
+  /** Whether the build was never current before; read once. */
   private isNew: boolean | undefined;
   private seen: CurrentBuild & { readonly at: number };
 
@@ -54,12 +59,12 @@ export class Rollout {
     this.seen = { at: options.clock.now() };
   }
 
-  /** Why nobody may rely on the build of this process, for a person. */
+  /** Why the build of this process is not usable yet, as text for people. */
   get waitsFor(): string | undefined {
     return this.withoutWorkers ?? (this.wasCurrent ? undefined : 'its build is not current yet');
   }
 
-  /** Looks after which build is current until `signal` aborts. */
+  /** Updates the current build until `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     const { buildId, clock, log } = this.options;
     this.startedAt = clock.now();
@@ -95,7 +100,7 @@ export class Rollout {
     log.info({ build: buildId ?? 'without a version', before, isGone }, 'workflows go on in this build now');
   }
 
-  /** By the clock of this process: what counts is whether the server's time of the last poll still changes. */
+  /** By the local clock: what counts is whether the server's time of the last poll still changes. */
   private isGone({ current, polledAt }: CurrentBuild): boolean {
     const now = this.options.clock.now();
     if (current !== this.seen.current || polledAt !== this.seen.polledAt) this.seen = { current, polledAt, at: now };
@@ -111,7 +116,7 @@ export class Rollout {
   }
 }
 
-/** Asked anew after a wait. */
+/** A function call, so that the value is read again after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -67,5 +67,5 @@ test('a process whose port is taken exits and names the setting', async () => {
   const { said, ended } = run({ metrics: port, health });
 
   expect(await ended).toBe(2);
-  expect(said()).toContain(`stowage: METRICS_PORT: nothing can listen on port ${port}: `);
+  expect(said()).toContain(`stowage: METRICS_PORT: cannot listen on port ${port}: `);
 });
