@@ -7,7 +7,7 @@ import { consolidates } from './consolidations.js';
 import { budget, cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith, sold } from './disruption/fleet.js';
 import { plans } from './plans.js';
 import { claim, inTerms, named, storage, using, volume } from './scheduling/volumes.js';
-import type { Check } from './told.js';
+import type { Check } from './conformance-case.js';
 import { affinity, antiAffinity, constraint, likesAntiAffinity, spread } from './topology-terms.js';
 import {
   all,

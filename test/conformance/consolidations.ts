@@ -5,7 +5,7 @@ import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import type { PackingSettings } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import type { Check } from './told.js';
+import type { Check } from './conformance-case.js';
 import { flat, usual } from './world.js';
 
 /** The time of every case; what runs is a day old. */

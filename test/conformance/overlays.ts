@@ -6,7 +6,7 @@ import { offering } from '../cases/catalogues.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { parseCatalogue } from '../../cloud/kwok/catalogue.js';
 import { applyOverlays } from '../../packing/compile/overlays.js';
-import { gives, notApplicable, same, type Check, type Told } from './told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { noneOf, oneOf, op, pool, type, usual, zone1, zone2, zone3 } from './world.js';
 
 interface Overlay {
@@ -98,7 +98,7 @@ const twice = (
   at: readonly [number, number],
   title: string,
   check: (first: Overlay, second: Overlay, results: readonly [number, number]) => Check,
-): Told[] => [
+): ConformanceCase[] => [
   same(at[0], `${title}: price`, check({ price: '100' }, { price: '23' }, [100, 23])),
   same(
     at[1],
@@ -111,7 +111,7 @@ const operator =
   'what is wrong with an overlay is written by operator/node-overlays.ts, whose tests have it (node-overlays/checks-beyond-the-schema)';
 const failing = 'catalogues are read by activities/packing; an overlay sees only what was read';
 
-export const overlayCases: readonly Told[] = [
+export const overlayCases: readonly ConformanceCase[] = [
   same(105, 'without overlays nothing changes', prices({}, [1.02])),
   same(118, 'one overlay', refused({ a: ofTypes('default') }, [])),
   notApplicable([139, 161], 'values that the schema lets through', operator),
@@ -404,7 +404,7 @@ function everywhere(amount: number): Readonly<Record<string, number>> {
 }
 
 /** pkg/controllers/nodeoverlay/store_test.go */
-export const overlayStoreCases: readonly Told[] = [
+export const overlayStoreCases: readonly ConformanceCase[] = [
   same(81, 'nothing is overlaid', prices({}, [1.02])),
   same(100, 'a price', prices({ a: { ...ofTypes('default'), priceAdjustment: '+0.01' } }, [1.03])),
   same(118, 'an amount', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, fuse, { default: 5 })),
@@ -433,7 +433,7 @@ export const overlayStoreCases: readonly Told[] = [
 ];
 
 /** pkg/apis/v1alpha1/suite_test.go */
-export const overlayOrderCases: readonly Told[] = [
+export const overlayOrderCases: readonly ConformanceCase[] = [
   same(
     61,
     'the heaviest first',

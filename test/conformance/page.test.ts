@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { awsProvider, conformancePage, karpenter, type Upstream } from '../../tools/docs/conformance/page.mjs';
 import { movedTests, testsOf } from '../../tools/docs/conformance/upstream.mjs';
 import { apart, awsApart, awsSuites, suites } from './index.js';
-import { notApplicable, same, type Suite } from './told.js';
+import { notApplicable, same, type Suite } from './conformance-case.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const check = { outcome: () => 1, expected: 1 };
@@ -16,7 +16,7 @@ const small: Upstream = {
     ],
   },
 };
-const pageOf = (...told: Suite['told']): string => conformancePage([{ path: 'pkg/a_test.go', told }], [], small);
+const pageOf = (...cases: Suite['cases']): string => conformancePage([{ path: 'pkg/a_test.go', cases }], [], small);
 
 test.each([
   ['core', suites, apart, './upstream.json', karpenter],
@@ -26,8 +26,8 @@ test.each([
 });
 
 test('every behaviour rule that a difference cites exists', () => {
-  const cited = [...suites, ...awsSuites].flatMap(({ told }) =>
-    told.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
+  const cited = [...suites, ...awsSuites].flatMap(({ cases }) =>
+    cases.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
   );
   const missing = cited.filter((rule) => {
     const [page, name] = rule.split('/') as [string, string];
@@ -69,9 +69,9 @@ describe("the list of Karpenter's tests", () => {
   });
 
   test('finds tests that moved to another line or were removed', () => {
-    const told = [{ path: 'pkg/a_test.go', told: [same([3, 9], 'one', check)] }];
+    const suitesBefore = [{ path: 'pkg/a_test.go', cases: [same([3, 9], 'one', check)] }];
     const after: Upstream = { ...small, suites: { 'pkg/a_test.go': [[5, 'aaaaaaaa']] } };
-    expect(movedTests(told, small, after)).toEqual([
+    expect(movedTests(suitesBefore, small, after)).toEqual([
       { path: 'pkg/a_test.go', from: 3, to: 5 },
       { path: 'pkg/a_test.go', from: 9 },
     ]);

@@ -6,7 +6,7 @@ import type { CatalogueEntry } from '../checker/types.js';
 import { plan } from '../../packing/plan.js';
 import type { PackingSettings, Plan, PlannedClaim } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import type { Check } from './told.js';
+import type { Check } from './conformance-case.js';
 import { flat, integer, pool, size, special, usual } from './world.js';
 
 export interface Situation {

@@ -2,7 +2,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets, neverEvictable } from '../../core/pod-disruption-budgets.js';
-import { gives, notApplicable, same, type Check, type Told } from './told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { candidateWith } from './disruption/candidates.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
@@ -44,14 +44,14 @@ const blocks = {
 /** Whether every pod can ever be evicted. */
 const evictable = (pods: readonly Pod[], budgets: readonly PodDisruptionBudget[], expected: boolean): Check =>
   gives(() => pods.every((each) => neverEvictable(bindingBudgets(each, budgets)) === undefined), expected);
-const each = (at: readonly number[], title: string, pods: readonly Pod[]): Told[] =>
+const each = (at: readonly number[], title: string, pods: readonly Pod[]): ConformanceCase[] =>
   Object.entries(blocks).map(([name, budgets], i) =>
     same(at[i]!, `${title}: ${name}`, evictable(pods, budgets, false)),
   );
 const unready = pod(undefined, { ready: false });
 const free = { ...all, unhealthyPodEvictionPolicy: 'AlwaysAllow' };
 
-export const podBudgetCases: readonly Told[] = [
+export const podBudgetCases: readonly ConformanceCase[] = [
   same([69, 228], 'a pod that is not Ready, under AlwaysAllow', evictable([unready], [budget(free)], true)),
   same([92, 249], 'a pod that is not Ready, without a policy', evictable([unready], [budget(all)], false)),
   same([112, 266], 'a pod that no budget selects', evictable([pod(undefined, { app: 'other' })], [budget(all)], true)),
@@ -67,11 +67,11 @@ export const podBudgetCases: readonly Told[] = [
 
 const kept = (marked: Pod, expected: boolean): Check =>
   gives(() => doNotDisruptUntil(marked, now) !== undefined, expected);
-/** Not kept, and told to be wrong. */
+/** Not kept, and reported as invalid. */
 const wrong = (mark: string): Check =>
   gives(() => [doNotDisruptUntil(pod(mark), now) !== undefined, isInvalidDoNotDisrupt(pod(mark))], [false, true]);
 
-export const podCases: readonly Told[] = [
+export const podCases: readonly ConformanceCase[] = [
   same(51, 'no annotation', kept(pod(), false)),
   same([60, 162], 'true', kept(pod('true'), true)),
   same(72, 'a value that is not a duration', wrong('invalid')),

@@ -2,7 +2,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import { considerPools } from '../../packing/compile/pools.js';
 import { pool } from './world.js';
 import { registrationHealth, withRegistration, type RegistrationSubject } from '../../core/registration-health.js';
-import { gives, notApplicable, same, type Check, type Told } from './told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 const subject: RegistrationSubject = { poolGeneration: 1, nodeClassGeneration: 1 };
 
@@ -18,7 +18,7 @@ const health = (expected: string, outcomes: readonly boolean[], said?: 'True' | 
   }, expected);
 
 /** pkg/state/nodepoolhealth/suite_test.go */
-export const poolHealthCases: readonly Told[] = [
+export const poolHealthCases: readonly ConformanceCase[] = [
   same(50, 'two of four failed', health('False', [false, true, false, true])),
   same(75, 'nothing happened', health('Unknown', [])),
   same(78, 'one registered', health('True', [true])),
@@ -41,7 +41,7 @@ const order = (weights: Readonly<Record<string, number>>, expected: readonly str
   }, expected);
 
 /** pkg/utils/nodepool/suite_test.go */
-export const poolOrderCases: readonly Told[] = [
+export const poolOrderCases: readonly ConformanceCase[] = [
   same(63, 'pools by weight', order({ a: 10, b: 50, c: 1 }, ['b', 'a', 'c'])),
   same(81, 'pools of one weight by name', order({ a: 10, c: 10, b: 10 }, ['c', 'b', 'a'])),
 ];

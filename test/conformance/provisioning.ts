@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import { daemonSet } from '../cases/objects.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
-import { differs, notApplicable, same, type Check, type Told } from './told.js';
+import { differs, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { antiAffinity, likesAffinity, likesAntiAffinity, spread } from './topology-terms.js';
 import {
   growingTypes,
@@ -65,7 +65,7 @@ const withInit = (cpu: string, memory: string, initContainers: object[], more: o
     { by: { [instanceType]: { t11: 1 } } },
   );
 
-export const nodeCases: readonly Told[] = [
+export const nodeCases: readonly ConformanceCase[] = [
   notApplicable(
     [119, 137, 177],
     'the window in which pods are gathered',
@@ -174,7 +174,7 @@ const runs = (name: string) => [
   pod(`on-${name}`, { ...apart, nodeName: name }),
 ];
 
-export const limitCases: readonly Told[] = [
+export const limitCases: readonly ConformanceCase[] = [
   same(
     742,
     'limits that are used up',
@@ -248,7 +248,7 @@ const withLimits = (): KubernetesObject => {
   return { ...set, spec: { ...set.spec, template: { ...set.spec.template, spec } } } as KubernetesObject;
 };
 
-export const daemonPodCases: readonly Told[] = [
+export const daemonPodCases: readonly ConformanceCase[] = [
   notApplicable(
     37,
     'each pod that stands for a DaemonSet has a UID of its own',
@@ -257,7 +257,7 @@ export const daemonPodCases: readonly Told[] = [
   same(58, 'limits of a DaemonSet stand for requests that its containers do not make', one({}, left, withLimits())),
 ];
 
-export const daemonCases: readonly Told[] = [
+export const daemonCases: readonly ConformanceCase[] = [
   same(935, 'DaemonSets take room on each new node', beside(daemon('2'), 'default')),
   same(
     956,
@@ -386,7 +386,7 @@ const listed = (requirements: Parameters<typeof poolOf>, options: PodOptions, na
   ...plans({ objects: [poolOf(...requirements), pod('p', options)] }, { types: names }),
 });
 
-export const claimCases: readonly Told[] = [
+export const claimCases: readonly ConformanceCase[] = [
   notApplicable([1528, 1867, 1885], 'annotations, owner and node class of a claim', claims),
   same(
     1546,
@@ -476,7 +476,7 @@ const onPool = (name: string, count: number): Expected => ({ by: { [nodePool]: {
 const invalid = oneOf(zone, 'invalid');
 const prefer = { key: 'example.com/t', effect: 'PreferNoSchedule' } as const;
 
-export const choiceCases: readonly Told[] = [
+export const choiceCases: readonly ConformanceCase[] = [
   same(
     2389,
     'the last required term is never given up',

@@ -10,7 +10,7 @@ import {
   type Requirement,
 } from '../../packing/requirements/requirement.js';
 import { join, readLabels, readRequirements, writeRequirements } from '../../packing/requirements/requirements.js';
-import { gives, notApplicable, same, type Check, type Told } from './told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 type Written = readonly [NodeSelectorOperator, ...string[]];
 /** The fourteen requirements that Karpenter's suites are about. */
@@ -112,7 +112,7 @@ const between = (from: number, to: number, ...list: Written[]): Check =>
   );
 const top = Number.POSITIVE_INFINITY;
 
-export const requirementCases: readonly Told[] = [
+export const requirementCases: readonly ConformanceCase[] = [
   same(
     67,
     'old names of labels are read as the new ones',
@@ -210,7 +210,7 @@ const expectedPairs = (a: string, b: string): boolean => {
   return probes.some((value) => lets(a, value) && lets(b, value)) || (absentAllowed.has(a) && absentAllowed.has(b));
 };
 
-export const requirementsCases: readonly Told[] = [
+export const requirementsCases: readonly ConformanceCase[] = [
   same(
     34,
     'the old name of the zone is read as the new one',

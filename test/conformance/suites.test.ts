@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { awsSuites, suites } from './index.js';
 
-const told = [...suites, ...awsSuites].map(({ path, told: cases }) => ({
+const executed = [...suites, ...awsSuites].map(({ path, cases }) => ({
   path,
   run: cases.filter(({ outcome }) => outcome !== undefined),
 }));
 
 // The first case of a whole cluster bundles the workflows.
-describe.each(told.filter(({ run }) => run.length > 0))('$path', ({ run }) => {
+describe.each(executed.filter(({ run }) => run.length > 0))('$path', ({ run }) => {
   test.each(run)('$title', async ({ outcome, expected }) => {
     expect(await outcome?.()).toEqual(expected);
   });

@@ -8,7 +8,7 @@ import { large, sharedContainment } from './containment.js';
 
 const on = sharedContainment(createDefaultPool);
 
-async function told(app: string): Promise<string> {
+async function eventsOf(app: string): Promise<string> {
   const events = await on.world.kube.list('Event', { namespace: 'default' });
   return events
     .filter(({ involvedObject }) => involvedObject.name?.startsWith(`${app}-`) === true)
@@ -58,7 +58,7 @@ test('where another application runs a workflow under an id of Stowage, what wai
   });
   await deploy(on.world, 'taken', large);
   const whose = /its id is taken by a workflow of type importOrders on task queue orders/;
-  await on.until('The pod told', async () => whose.test(await told('taken')), 180);
+  await on.until('Event of the pod', async () => whose.test(await eventsOf('taken')), 180);
 
   await provision.terminate('containment test');
   await on.runs('taken');

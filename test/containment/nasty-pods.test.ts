@@ -38,8 +38,8 @@ const preferring = (count: number, key: (n: number) => string, values: readonly 
   },
 });
 
-/** Of a pod, what Stowage says: kube-scheduler's events have other texts. */
-async function told(name: string, text: string): Promise<string | undefined> {
+/** An event of Stowage about a pod: those of kube-scheduler have other texts. */
+async function eventOf(name: string, text: string): Promise<string | undefined> {
   const events = await on.world.kube.list('Event', { namespace: 'default' });
   return events.find(
     ({ involvedObject, message }) => involvedObject.name === name && message?.startsWith(text) === true,
@@ -79,15 +79,19 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
 
   const why = await observe(
     'The pod with a bad selector told why',
-    () => told('nasty-constructor', 'Failed to schedule pod'),
+    () => eventOf('nasty-constructor', 'Failed to schedule pod'),
     within(120),
   );
   expect(why).toContain('constructor');
   for (const name of ['nasty-tostring', 'nasty-hasownproperty']) {
-    await observe(`${name} told why`, () => told(name, 'Failed to schedule pod'), within(120));
+    await observe(`Event of ${name}`, () => eventOf(name, 'Failed to schedule pod'), within(120));
     expect(await runs(name)).toBe(false);
   }
-  await observe('The pod of a thousand told', () => told('eager', 'Planning ignores 980 of 1000'), within(120));
+  await observe(
+    'Event of the pod with a thousand preferences',
+    () => eventOf('eager', 'Planning ignores 980 of 1000'),
+    within(120),
+  );
   const pool = await on.world.kube.get('NodePool', { name: 'default' });
   expect(conditionOf(pool?.status?.conditions, 'NodeClaimsAccepted')).toBeUndefined();
 
@@ -107,7 +111,7 @@ test('provision continues as new while a batch holds pods that fit nowhere, and 
     pod(`homeless-${n}`, { nodeSelector: { nowhere: `${n}` } }),
   );
   await apply(stack, unplaceable);
-  await observe('The pods told why', () => told('homeless-299', 'Failed to schedule pod'), within(180));
+  await observe('Events of the pods', () => eventOf('homeless-299', 'Failed to schedule pod'), within(180));
 
   // Planning waits for the API server, and everything that pends is told again and again.
   stack.freeze('kube-apiserver', true);

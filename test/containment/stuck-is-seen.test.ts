@@ -45,7 +45,7 @@ const runs = async (app: string): Promise<boolean> => (await nodeOf(on.world, ap
 const planned = async () =>
   conditionOf((await on.world.kube.get('NodePool', { name: 'default' }))?.status?.conditions, 'PodsPlanned');
 
-async function told(app: string): Promise<boolean> {
+async function hasEvent(app: string): Promise<boolean> {
   const events = await on.world.kube.list('Event', { namespace: 'default' });
   return events.some(
     ({ involvedObject, message }) =>
@@ -95,7 +95,7 @@ describe('what is stuck is reported by status', () => {
     await until('the metric', async () => (await measured('failing')) === 1, 60);
     await until('the alert', () => isAlerted('failing'), 60);
     await until('the condition', async () => (await planned())?.message?.includes('createClaims fails') === true, 90);
-    await until('the event', () => told('unplanned'), 60);
+    await until('the event', () => hasEvent('unplanned'), 60);
 
     await apply(on.world.stack, [clusterRole(true)]);
     await until('the pod running', () => runs('unplanned'), 240);
@@ -119,7 +119,7 @@ describe('what is stuck is reported by status', () => {
     await until('the metric', async () => (await measured('task')) === 1, 60);
     await until('the alert', () => isAlerted('task'), 60);
     await until('the condition', async () => (await planned())?.status === 'False', 90);
-    await until('the event', () => told('failing'), 60);
+    await until('the event', () => hasEvent('failing'), 60);
 
     await provision.terminate('containment test');
     await until('the pod running', () => runs('failing'), 240);

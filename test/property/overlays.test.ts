@@ -66,8 +66,8 @@ function changesOf(pool: NodePool, type: InstanceType, { spec }: NodeOverlay): (
   return [...amounts, ...prices];
 }
 
-/** What `applyOverlays` came to, as the slots above. */
-function told(
+/** The result of `applyOverlays`, as the slots above. */
+function overlaidSlots(
   pools: readonly NodePool[],
   before: readonly InstanceType[],
   after: ReadonlyMap<string, readonly InstanceType[]>,
@@ -161,7 +161,7 @@ test('NodeOverlays give the same catalogue, shared between NodePools or compiled
         );
         if (objects.length === 0) return;
         expect([...conflicts.keys()]).toEqual(expected.conflicts);
-        expect(told(pools, types, catalogues)).toEqual(
+        expect(overlaidSlots(pools, types, catalogues)).toEqual(
           new Map([...expected.slots].map(([slot, { value }]) => [slot, value])),
         );
       },

@@ -81,7 +81,7 @@ const values = new Command('simulate')
   )
   .option('--heal <minutes>', 'simulated minutes within which everything has to come to rest', count, 60)
   .option('--shrink', 'find the fewest happenings with which a seed still fails', false)
-  .option('--verbose', 'tell what happens', false)
+  .option('--verbose', 'print what happens', false)
   .parse()
   .opts<SimulateCommand>();
 

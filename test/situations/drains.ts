@@ -79,7 +79,7 @@ export function drains(people: People): void {
         await people.says(/forced by .* for ann/, 'history', 'node', node);
         // The history tells the order at once; the event is published once the pod is deleted.
         await people.until(`The event of ${node}`, async () =>
-          (await people.told('Node', node)).some((text) => /^DrainForced: .*for ann.*guarded/.test(text)),
+          (await people.events('Node', node)).some((text) => /^DrainForced: .*for ann.*guarded/.test(text)),
         );
         const report = await people.says(/By force|by force/, 'report', '--since', '1h');
         expect(report).toContain('it burns');

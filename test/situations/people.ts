@@ -104,7 +104,7 @@ export class People {
   }
 
   /** What events of this object say. */
-  async told(kind: string, name: string): Promise<readonly string[]> {
+  async events(kind: string, name: string): Promise<readonly string[]> {
     const events = await this.world.kube.list('Event', { namespace: 'default' });
     return events
       .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
@@ -117,7 +117,7 @@ export class People {
   }
 
   async surfaces(subject: string, kind: string, name: string): Promise<Surfaces> {
-    const [why, status, events] = await Promise.all([this.answer(subject), this.status(), this.told(kind, name)]);
+    const [why, status, events] = await Promise.all([this.answer(subject), this.status(), this.events(kind, name)]);
     return { why, status, events };
   }
 

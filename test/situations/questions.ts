@@ -45,7 +45,7 @@ export function questions(people: People): void {
         };
         const until = workflows.find(({ workflowId }) => workflowId === idOf('asked'))?.question?.until ?? '';
         expect(Date.parse(until)).toBeGreaterThan(Date.now());
-        expect(await people.told('Node', nodeOf('asked'))).toContainEqual(
+        expect(await people.events('Node', nodeOf('asked'))).toContainEqual(
           expect.stringMatching(/^(Consolidation)?AwaitsApproval: approval to disrupt .*: yes launches 1 replacement/),
         );
       },

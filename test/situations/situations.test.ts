@@ -115,9 +115,9 @@ test(
     }
     await observe(
       'The event of the pod',
-      async () => (await people.told('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')),
+      async () => (await people.events('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')),
       within(300),
-      async () => JSON.stringify(await people.told('Pod', pod)),
+      async () => JSON.stringify(await people.events('Pod', pod)),
     );
   },
   patience,

@@ -62,7 +62,7 @@ export function surfaces(people: People): void {
         await people.until(`What is wrong with NodePool ${name}`, async () => {
           const { status } = (await people.world.kube.get('NodePool', { name })) ?? {};
           why = conditionOf(status?.conditions, 'InstanceTypesAvailable')?.message ?? '';
-          return why !== '' && (await people.told('NodePool', name)).some((text) => text.includes(why));
+          return why !== '' && (await people.events('NodePool', name)).some((text) => text.includes(why));
         });
         expect(section(await people.status(), 'NodePools')).toContain(why);
       },
@@ -72,7 +72,7 @@ export function surfaces(people: People): void {
     test(
       'a pause is reported by an event on what it pauses',
       async () => {
-        expect(await people.told('NodePool', 'held')).toContainEqual(
+        expect(await people.events('NodePool', 'held')).toContainEqual(
           expect.stringMatching(/^DisruptionPaused: .*NodePool held is paused by .* for ann: release day$/),
         );
       },

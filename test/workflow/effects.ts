@@ -25,14 +25,17 @@ export const effectsOf = ({ events }: History): readonly string[] =>
 
 function effectOf(event: Event): string | undefined {
   for (const [name, said] of Object.entries(event)) {
-    const tell = tellers[name as keyof Event] as ((said: unknown) => readonly unknown[] | undefined) | undefined;
-    const told = tell !== undefined && isThere(said) ? tell(said) : undefined;
-    if (told !== undefined) return withoutTimes(JSON.stringify(told));
+    const effect = effectsByEvent[name as keyof Event] as
+      ((said: unknown) => readonly unknown[] | undefined) | undefined;
+    const found = effect !== undefined && isThere(said) ? effect(said) : undefined;
+    if (found !== undefined) return withoutTimes(JSON.stringify(found));
   }
   return undefined;
 }
 
-const tellers: { readonly [K in keyof Event]?: (said: NonNullable<Event[K]>) => readonly unknown[] | undefined } = {
+const effectsByEvent: {
+  readonly [K in keyof Event]?: (said: NonNullable<Event[K]>) => readonly unknown[] | undefined;
+} = {
   activityTaskScheduledEventAttributes: ({ activityType, taskQueue, input }) => [
     'activity',
     activityType?.name,

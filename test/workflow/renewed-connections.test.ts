@@ -68,9 +68,9 @@ test('changed TLS certificates are used without a restart, by the client and by 
     TEMPORAL_TLS_KEY: join(folder, 'key'),
   });
   const ending = new AbortController();
-  const told: string[] = [];
-  const tell = (_: unknown, text: string): void => void told.push(text);
-  const log = { debug: tell, info: tell, warn: tell, error: tell };
+  const logged: string[] = [];
+  const collect = (_: unknown, text: string): void => void logged.push(text);
+  const log = { debug: collect, info: collect, warn: collect, error: collect };
   const connections = await connectTemporal(settings, log, ending.signal);
   const workers = await connections.forWorkers();
   const worker = await Worker.create({
@@ -91,12 +91,12 @@ test('changed TLS certificates are used without a restart, by the client and by 
   const renewing = renewConnections(settings, connections, log, ending.signal, 20);
   // Half of it is there: it fits neither side, and the connection stays as it is.
   writeFileSync(join(folder, 'ca'), second.ca);
-  await until(() => told.some((text) => text.startsWith('cannot connect to Temporal by its changed files')));
+  await until(() => logged.some((text) => text.startsWith('cannot connect to Temporal by its changed files')));
   expect(await echo('between')).toBe('between');
 
   frontend.setSecureContext(second);
   writeFiles(second);
-  await until(() => told.some((text) => text.endsWith('connected anew')));
+  await until(() => logged.some((text) => text.endsWith('connected anew')));
   // Nothing of the first connections is left, and nobody could make them again.
   for (const socket of sockets) socket.destroy();
   expect(await echo('after')).toBe('after');

@@ -1,5 +1,5 @@
 // Writes dist/conformance.md and dist/conformance-aws.md: what each test of Karpenter's own suites is here. With `--upstream DIRECTORY`, a clone of kubernetes-sigs/karpenter, or
-// `--aws DIRECTORY`, one of aws/karpenter-provider-aws, the list of its tests is read anew from its HEAD first, and it is told which tests have moved since.
+// `--aws DIRECTORY`, one of aws/karpenter-provider-aws, the list of its tests is read anew from its HEAD first, and the tests that have moved since are printed.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';

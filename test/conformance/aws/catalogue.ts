@@ -2,7 +2,7 @@ import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
 import type { Offering } from '../../../core/instance-type.js';
 import { pinnedValue } from '../../../core/launch-options.js';
-import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, pod, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, type Asked, type Given } from './account.js';
 import { alias } from './launch-templates.js';
@@ -15,7 +15,7 @@ const selected = (
   given: Given,
   pods: readonly PodOptions[],
   expected: Partial<Outcome>,
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -87,7 +87,7 @@ const inf2 = {
 };
 const accelerator = Object.entries(inf2).filter(([key]) => key.includes('accelerator'));
 
-const labelCases: readonly Told[] = [
+const labelCases: readonly ConformanceCase[] = [
   selected(
     223,
     'each label of a node by itself',
@@ -128,7 +128,7 @@ const manyTypes: Given = {
   prices: Object.fromEntries(many.map((name, i) => [name, 0.1 + i / 100])),
 };
 const flexible: Asked = { capacityTypes: ['spot', 'on-demand'] };
-const flex = (at: number, title: string, value: string, expected: Partial<Outcome>): Told =>
+const flex = (at: number, title: string, value: string, expected: Partial<Outcome>): ConformanceCase =>
   selected(
     at,
     title,
@@ -140,7 +140,7 @@ const ip = 'vpc.amazonaws.com/PrivateIPv4Address';
 const windows: Given = { spec: alias('windows2022') };
 const two = (type: string): Partial<Outcome> => ({ left: [], types: [type, type] });
 
-const choiceCases: readonly Told[] = [
+const choiceCases: readonly ConformanceCase[] = [
   selected(
     417,
     'no interfaces for pods on a t3',
@@ -302,7 +302,7 @@ const refused = (name: string, zone: string, capacityType = 'on-demand') => ({
 });
 const neuron: Asked = { needs: [oneOf(labels.zone, zone1)], requests: { 'aws.amazon.com/neuron': '1' } };
 
-const capacityCases: readonly Told[] = [
+const capacityCases: readonly ConformanceCase[] = [
   same(
     2081,
     'another type where the first has no capacity',
@@ -433,4 +433,4 @@ const capacityCases: readonly Told[] = [
 ];
 
 /** pkg/providers/instancetype/suite_test.go, which types there are and which are chosen. */
-export const catalogueCases: readonly Told[] = [...labelCases, ...choiceCases, ...capacityCases];
+export const catalogueCases: readonly ConformanceCase[] = [...labelCases, ...choiceCases, ...capacityCases];

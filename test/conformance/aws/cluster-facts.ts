@@ -3,7 +3,7 @@ import type { AwsOptions } from '../../../cloud/aws/options.js';
 import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { messageOf } from '../../../core/error-message.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 interface Cluster {
   readonly version?: string;
@@ -11,7 +11,7 @@ interface Cluster {
 }
 /** What is known of a cluster that EKS describes so, or fails to. */
 const knows = (
-  tell: (facts: ClusterFacts) => Promise<unknown>,
+  result: (facts: ClusterFacts) => Promise<unknown>,
   expected: unknown,
   cluster: Cluster | Error,
   more: Partial<AwsOptions> = {},
@@ -25,20 +25,20 @@ const knows = (
       },
     };
     const options = { region: 'us-west-2', clusterName: 'test-cluster', caBundle: 'Y2E=', ...more };
-    const told = await tell(new ClusterFacts(options, calls, steppingClock())).catch(messageOf);
-    return [told, asked];
+    const facts = await result(new ClusterFacts(options, calls, steppingClock())).catch(messageOf);
+    return [facts, asked];
   }, expected);
 const version = (facts: ClusterFacts): Promise<unknown> => facts.kubernetesVersion();
 const endpoint = async (facts: ClusterFacts): Promise<unknown> => (await facts.get('AL2')).clusterEndpoint;
 const ofApiServer = { kubernetesVersion: () => Promise.resolve('v1.31+') };
 
 /** pkg/controllers/providers/version/suite_test.go */
-export const versionControllerCases: readonly Told[] = [
+export const versionControllerCases: readonly ConformanceCase[] = [
   same(79, 'the version that EKS says', knows(version, ['1.30', 1], { version: '1.30' })),
 ];
 
 /** pkg/providers/version/suite_test.go */
-export const versionCases: readonly Told[] = [
+export const versionCases: readonly ConformanceCase[] = [
   same(82, 'EKS is asked where nothing else is', knows(version, ['1.30', 1], { version: '1.30' })),
   same(
     91,
@@ -48,7 +48,7 @@ export const versionCases: readonly Told[] = [
 ];
 
 /** pkg/operator/suite_test.go */
-export const endpointCases: readonly Told[] = [
+export const endpointCases: readonly ConformanceCase[] = [
   same(
     74,
     'the endpoint that is configured',
@@ -57,7 +57,7 @@ export const endpointCases: readonly Told[] = [
   same(82, 'else that of EKS', knows(endpoint, ['https://eks', 1], { endpoint: 'https://eks' })),
   same(
     98,
-    'an error of EKS is told',
+    'an error of EKS is facts',
     knows(
       endpoint,
       ['eks:DescribeCluster: AccessDenied: no', 1],
@@ -66,7 +66,7 @@ export const endpointCases: readonly Told[] = [
   ),
 ];
 
-const binds = (at: number, of: string, expected: boolean): Told =>
+const binds = (at: number, of: string, expected: boolean): ConformanceCase =>
   same(
     at,
     of === '' ? 'no version' : of,
@@ -74,7 +74,7 @@ const binds = (at: number, of: string, expected: boolean): Told =>
   );
 
 /** pkg/providers/version/version_test.go */
-export const bindingVersionCases: readonly Told[] = [
+export const bindingVersionCases: readonly ConformanceCase[] = [
   binds(30, '1.45.0', false),
   binds(31, '1.46.0', true),
   binds(32, '1.47.0', true),

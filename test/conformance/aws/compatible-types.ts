@@ -1,11 +1,11 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { gives, same, type Told } from '../told.js';
+import { gives, same, type ConformanceCase } from '../conformance-case.js';
 import { account, type Given } from './account.js';
 import { custom } from './launch-templates.js';
 import { machine } from './machines.js';
 
 /** Whether a node class can be launched on a type. */
-const suits = (at: number, title: string, info: InstanceTypeInfo, given: Given, expected: boolean): Told =>
+const suits = (at: number, title: string, info: InstanceTypeInfo, given: Given, expected: boolean): ConformanceCase =>
   same(
     at,
     title,
@@ -14,7 +14,7 @@ const suits = (at: number, title: string, info: InstanceTypeInfo, given: Given, 
       return (await account({ types: [info], prices: { [name]: 0.1 }, ...given }).types()).length > 0;
     }, expected),
   );
-const family = (at: number, name: string, spec: object, title: string, expected: boolean): Told =>
+const family = (at: number, name: string, spec: object, title: string, expected: boolean): ConformanceCase =>
   suits(at, `${name} on ${title}`, machine(name, name.startsWith('a1') ? { arm: true } : {}), { spec }, expected);
 const of = (alias: string): object => ({ amiSelectorTerms: [{ alias: `${alias}@latest` }] });
 
@@ -45,7 +45,7 @@ const grouped = (
   supported: readonly Strategy[],
   strategy: Strategy,
   expected: boolean,
-): Told =>
+): ConformanceCase =>
   suits(
     at,
     `placement groups: ${title}`,
@@ -65,7 +65,13 @@ const grouped = (
   );
 const every = ['cluster', 'partition', 'spread'] as const;
 
-const nesting = (at: number, title: string, setting: string | undefined, isAble: boolean, expected: boolean): Told =>
+const nesting = (
+  at: number,
+  title: string,
+  setting: string | undefined,
+  isAble: boolean,
+  expected: boolean,
+): ConformanceCase =>
   suits(
     at,
     title,
@@ -79,7 +85,7 @@ const nesting = (at: number, title: string, setting: string | undefined, isAble:
     setting === undefined ? {} : { spec: { cpuOptions: { nestedVirtualization: setting } } },
     expected,
   );
-const tracking = (at: number, hypervisor: string, isTracked: boolean, expected: boolean): Told =>
+const tracking = (at: number, hypervisor: string, isTracked: boolean, expected: boolean): ConformanceCase =>
   suits(
     at,
     `${hypervisor} ${isTracked ? 'with' : 'without'} tracking of connections`,
@@ -89,7 +95,7 @@ const tracking = (at: number, hypervisor: string, isTracked: boolean, expected: 
   );
 
 /** pkg/providers/instancetype/compatibility/suite_test.go */
-export const compatibilityCases: readonly Told[] = [
+export const compatibilityCases: readonly ConformanceCase[] = [
   family(45, 'a1.medium', custom, 'Custom', true),
   family(46, 'a1.large', custom, 'Custom', true),
   family(47, 't3.medium', custom, 'Custom', true),

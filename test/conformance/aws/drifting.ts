@@ -5,7 +5,7 @@ import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../../cloud/aws/no
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { runningNode } from '../running/nodes.js';
 import { minute, running } from '../running/stage.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, resolved } from './account.js';
 import { InstancesOfAccount, providerIdOf } from './instances-of-account.js';
 import { custom } from './launch-templates.js';
@@ -58,11 +58,11 @@ const reservations = (...ids: readonly string[]): object => ({
 });
 const others = { ImageId: 'ami-old', SubnetId: 'subnet-old', SecurityGroups: [{ GroupId: 'sg-old' }] };
 const [group] = like.SecurityGroups!;
-const incomparable = (at: number, title: string, look: Look, why: string): Told =>
+const incomparable = (at: number, title: string, look: Look, why: string): ConformanceCase =>
   differs(at, title, 'drift/node-class', why, drifts(look));
 
 /** A claim that has drifted by its hash in the running product, once something it refers to is gone. */
-const survives = (at: number, title: string, kind: 'NodePool' | 'EC2NodeClass'): Told =>
+const survives = (at: number, title: string, kind: 'NodePool' | 'EC2NodeClass'): ConformanceCase =>
   same(
     at,
     title,
@@ -76,7 +76,7 @@ const survives = (at: number, title: string, kind: 'NodePool' | 'EC2NodeClass'):
     }),
   );
 
-const resolvedCases: readonly Told[] = [
+const resolvedCases: readonly ConformanceCase[] = [
   survives(816, 'no drift without a node class', 'EC2NodeClass'),
   survives(822, 'nor without a NodePool', 'NodePool'),
   same(828, 'another image', drifts({ instance: { ImageId: 'ami-old' } }, 'AMIDrift')),
@@ -172,7 +172,7 @@ const hashOf = (spec: object): Record<string, string> => {
   return of(ec2NodeClassHash(nodeClass.spec, { amiFamily, caBundle: 'ca' }), ec2NodeClassHashVersion);
 };
 /** A claim that was launched before the node class was changed, drifted by what its own hash says. */
-const changed = (at: number, field: string, spec: object, expected?: string): Told =>
+const changed = (at: number, field: string, spec: object, expected?: string): ConformanceCase =>
   same(
     at,
     `${expected === undefined ? 'no drift by' : 'drift by'} ${field}`,
@@ -214,10 +214,10 @@ const staticFields: readonly (readonly [field: string, change: object])[] = [
     ] as const
   ).map(([name, value]) => [name, disk({ ebs: { [name]: value } })] as const),
 ];
-const marked = (at: number, title: string, ...marks: NonNullable<Look['marks']>): Told =>
+const marked = (at: number, title: string, ...marks: NonNullable<Look['marks']>): ConformanceCase =>
   same(at, title, drifts({ marks }));
 
-const hashCases: readonly Told[] = [
+const hashCases: readonly ConformanceCase[] = [
   ...staticFields.map(([field, change], i) => changed(1127 + i, field, change, 'NodeClassDrift')),
   changed(1149, 'volumeSize', disk({ ebs: { volumeSize: '10G' } }), 'NodeClassDrift'),
   changed(1173, 'which images are selected', { amiFamily: 'AL2023', amiSelectorTerms: [selected] }),
@@ -230,4 +230,4 @@ const hashCases: readonly Told[] = [
 ];
 
 /** pkg/cloudprovider/suite_test.go, drift. */
-export const driftCases: readonly Told[] = [...resolvedCases, ...hashCases];
+export const driftCases: readonly ConformanceCase[] = [...resolvedCases, ...hashCases];

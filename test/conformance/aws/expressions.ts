@@ -2,7 +2,7 @@ import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js'
 import { evaluate, type Variables } from '../../../cloud/aws/expression.js';
 import { kubeletSettings } from '../../../cloud/aws/kubelet.js';
 import { hasExpressions, resolvedKubelet } from '../../../cloud/aws/kubelet-expressions.js';
-import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const variables = (vcpus = 4, memory_mib = 8192, default_enis = 3, ips_per_eni = 10, max_pods = 20): Variables => ({
   ...{ vcpus, memory_mib, default_enis, ips_per_eni, max_pods },
@@ -36,7 +36,7 @@ const sizes: Readonly<Record<number, readonly [number, number, number, number, n
   199: [448, 25_165_824, 15, 50, 737],
 };
 
-const evaluated: readonly Told[] = [
+const evaluated: readonly ConformanceCase[] = [
   same(51, 'pods by network interfaces', worth(20, `${enis} + 2`)),
   same(64, 'pods by prefixes', worth(250, `min(250, ${enis} * 16 + 2)`)),
   same(77, 'CPU by CPUs', worth(480, 'max(60, vcpus * 30)', large)),
@@ -108,7 +108,7 @@ const unusable = (...sources: readonly string[]): Check =>
     sources.map(() => 'DomainError'),
   );
 
-const amounts: readonly Told[] = [
+const amounts: readonly ConformanceCase[] = [
   same(228, 'quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
   same([233, 306], 'CPU', reserved({ cpu: 'vcpus * 30' }, { cpu: '60m' })),
   same(239, 'CPU is in thousandths', reserved({ cpu: 'max(60, vcpus * 30)' }, { cpu: '60m' })),
@@ -164,7 +164,7 @@ const amounts: readonly Told[] = [
 ];
 
 /** pkg/cel/environment_test.go, evaluation and what is no number. */
-export const expressionCases: readonly Told[] = [
+export const expressionCases: readonly ConformanceCase[] = [
   ...evaluated,
   ...amounts,
   ...(
@@ -192,18 +192,18 @@ const interpreted: Kubelet = {
   ...{ evictionSoft: { 'memory.available': '10%' }, evictionSoftGracePeriod: { 'memory.available': '1m' } },
   ...{ evictionMaxPodGracePeriod: 30, imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 60 },
 };
-/** Whether the settings all work on a family that is told a few of them alone. */
+/** Whether all the settings are supported by a family that gets only a few of them. */
 const onAl2 = (given: Kubelet | undefined, expected: readonly string[]): Check =>
   gives(() => {
-    const told = kubeletVerdict(given, 'AL2', true)?.issues.map(({ path }) => path) ?? [];
-    return Object.keys(given ?? {}).filter((field) => told.some((path) => path.startsWith(`spec.kubelet.${field}`)));
+    const refused = kubeletVerdict(given, 'AL2', true)?.issues.map(({ path }) => path) ?? [];
+    return Object.keys(given ?? {}).filter((field) => refused.some((path) => path.startsWith(`spec.kubelet.${field}`)));
   }, expected);
 /** The number of pods on a type of 2 CPUs, whose interfaces allow 29. */
 const pods = (maxPods: unknown, expected: number | undefined): Check =>
   gives(() => resolvedKubelet({ ...(maxPods === undefined ? {} : { maxPods }) }, info, 29)['maxPods'], expected);
 const wrong = { podsPerCore: 'ten' };
 
-const fieldCases: readonly Told[] = [
+const fieldCases: readonly ConformanceCase[] = [
   same(90, 'no settings, of reserved amounts', settings(false, undefined)),
   same(94, 'pods alone', settings(true, { maxPods: 'vcpus * 10', kubeReserved: { cpu: '100m' } })),
   same(
@@ -250,7 +250,7 @@ const fieldCases: readonly Told[] = [
 ];
 
 /** pkg/apis/v1/kubeletconfiguration_test.go, which settings are expressions. */
-export const expressionFieldCases: readonly Told[] = [
+export const expressionFieldCases: readonly ConformanceCase[] = [
   same(36, 'no settings', settings(false, undefined)),
   same(40, 'settings of nothing', settings(false, {})),
   same(43, 'numbers and quantities', settings(false, { maxPods: 110, kubeReserved: { cpu: '100m', memory: '256Mi' } })),

@@ -4,7 +4,7 @@ import { zoneOf } from '../../../cloud/aws/launch-choice.js';
 import { readStatus } from '../../../cloud/aws/status-poll.js';
 import { UnavailableOfferings, type RefusedOffering } from '../../../core/unavailable-offerings.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { zone1 } from '../world.js';
 import { account, now, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf } from './instances-of-account.js';
@@ -30,14 +30,14 @@ const together = (
       return (await provider.get(providerIdOf(id))) === undefined ? 'gone' : 'there';
     };
     const outcomes = await Promise.allSettled(names.map(ask));
-    const told = outcomes.map((each) => (each.status === 'fulfilled' ? each.value : 'failed'));
-    return [told, (ec2.asked[call] ?? 0) > 1 ? 'several' : ec2.asked[call]];
+    const results = outcomes.map((each) => (each.status === 'fulfilled' ? each.value : 'failed'));
+    return [results, (ec2.asked[call] ?? 0) > 1 ? 'several' : ec2.asked[call]];
   }, expected);
 const all = (answer: string): readonly string[] => ids.map(() => answer);
 const away = (): Promise<never> => Promise.reject(refusal('InternalError', 'words', 'ec2:Some', 500));
 
 /** pkg/batcher/describeinstances_test.go */
-export const describingCases: readonly Told[] = [
+export const describingCases: readonly ConformanceCase[] = [
   same(41, 'descriptions share a call', together('describeInstances', [all('there'), 1])),
   same(67, 'also of one instance', together('describeInstances', [all('there'), 1], { names: ids.map(() => 'i-0') })),
   same(
@@ -47,13 +47,13 @@ export const describingCases: readonly Told[] = [
   ),
   same(
     153,
-    'a call that fails is told to all',
+    'a call that fails is results to all',
     together('describeInstances', [all('failed'), undefined], { calls: { describeInstances: away } }),
   ),
 ];
 
 /** pkg/batcher/terminateinstances_test.go */
-export const terminatingCases: readonly Told[] = [
+export const terminatingCases: readonly ConformanceCase[] = [
   same(41, 'terminations share a call', together('terminateInstances', [all('terminating'), 1])),
   same(
     67,
@@ -69,7 +69,7 @@ export const terminatingCases: readonly Told[] = [
   ),
   same(
     136,
-    'a call that fails is told to all',
+    'a call that fails is results to all',
     together('terminateInstances', [all('failed'), undefined], { calls: { terminateInstances: away } }),
   ),
 ];
@@ -91,7 +91,7 @@ const own = (
   given: Given,
   look: (of: Awaited<ReturnType<typeof three>>) => unknown,
   expected: unknown,
-): Told =>
+): ConformanceCase =>
   differs(
     at,
     title,
@@ -101,7 +101,7 @@ const own = (
   );
 
 /** pkg/batcher/createfleet_test.go */
-export const fleetCases: readonly Told[] = [
+export const fleetCases: readonly ConformanceCase[] = [
   own(41, 'equal launches', {}, ({ fleets, outcomes }) => [fleets, new Set(outcomes).size], [3, 3]),
   same(
     80,
@@ -125,7 +125,7 @@ export const fleetCases: readonly Told[] = [
 
 const metrics = 'descriptions and terminations are gathered without metrics of their own, as docs/metrics.md says';
 /** pkg/batcher/suite_test.go */
-export const batcherCases: readonly Told[] = [
+export const batcherCases: readonly ConformanceCase[] = [
   notApplicable(62, 'how many batches run at once', 'a batch holds no thread: calls are limited by their rate'),
   same(
     77,
@@ -168,7 +168,7 @@ const closed = (
   ];
 };
 /** pkg/cache/suite_test.go */
-export const unavailableCases: readonly Told[] = [
+export const unavailableCases: readonly ConformanceCase[] = [
   same(
     [48, 68],
     'an offering that refused, and no other',
@@ -236,14 +236,14 @@ const healthy: InstanceStatus = {
   InstanceStatus: { Status: 'insufficient-data' },
 };
 const Events = [{ Code: 'instance-retirement' as const }];
-const reads = (at: number, title: string, status: InstanceStatus, expected: readonly string[]): Told =>
+const reads = (at: number, title: string, status: InstanceStatus, expected: readonly string[]): ConformanceCase =>
   same(
     at,
     title,
     gives(() => readStatus(status, now).map(({ kind }) => kind), expected),
   );
 /** pkg/providers/instancestatus/suite_test.go */
-export const statusCases: readonly Told[] = [
+export const statusCases: readonly ConformanceCase[] = [
   reads(
     102,
     'everything that is wrong with an instance',

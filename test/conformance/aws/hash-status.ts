@@ -5,7 +5,7 @@ import { migratedHashes } from '../../../disruption/drift/drift.js';
 import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { inPlace, type Place } from './instances.js';
 
 const kind = 'EC2NodeClass';
@@ -29,7 +29,7 @@ async function written({ kube, deps }: Place, spec: object, old?: Marks): Promis
 const hashOf = ({ metadata }: Pick<EC2NodeClass, 'metadata'>): string | undefined => metadata.annotations?.[hash];
 
 /** Whether the hash that stands on the node class is another with the change. */
-const changes = (at: number, title: string, spec: object, expected: boolean): Told =>
+const changes = (at: number, title: string, spec: object, expected: boolean): ConformanceCase =>
   same(
     at,
     title,
@@ -61,7 +61,7 @@ const bundled = (caBundle: string): Promise<unknown> =>
   );
 
 /** pkg/controllers/nodeclass/hash/suite_test.go */
-export const nodeClassHashStatusCases: readonly Told[] = [
+export const nodeClassHashStatusCases: readonly ConformanceCase[] = [
   changes(137, 'user data', { userData: 'userdata-test-2' }, true),
   changes(138, 'tags', { tags: { 'keyTag-test-3': 'valueTag-test-3' } }, true),
   changes(

@@ -6,7 +6,7 @@ import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { refusal } from '../../builders/aws-world.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, op } from '../world.js';
 import { account, launched, now, outcomeOf, templatesOf, type Given } from './account.js';
 import { machine } from './machines.js';
@@ -112,7 +112,7 @@ const without = (from: Readonly<Record<string, string>>, ...parts: readonly stri
 const textOf = (requirements: readonly NodeSelectorRequirement[]): readonly string[] =>
   requirements.map(({ key, operator, values = [] }) => `${key} ${operator} ${values.join()}`).sort();
 /** The images of an alias, each with what it demands of types. */
-const alias = (at: number, of: string, there: There, rows: readonly Row[]): Told =>
+const alias = (at: number, of: string, there: There, rows: readonly Row[]): ConformanceCase =>
   same(
     at,
     `alias ${of}`,
@@ -144,7 +144,7 @@ const marks = ({ amis, condition }: Found): unknown => [
 const anyTag = [{ tags: { foo: '*' } }];
 
 /** pkg/controllers/nodeclass/ami_test.go */
-export const imageStatusCases: readonly Told[] = [
+export const imageStatusCases: readonly ConformanceCase[] = [
   alias(135, 'al2023', { parameters: al2023 }, [
     ['amd64', amd, ...plain],
     ['amd64-nvidia', amd, ...gpu],
@@ -239,7 +239,7 @@ export const imageStatusCases: readonly Told[] = [
   ),
 ];
 
-const unsupported = (at: number, version: string, of: string, expected: boolean): Told =>
+const unsupported = (at: number, version: string, of: string, expected: boolean): ConformanceCase =>
   same(
     at,
     `${of} on Kubernetes ${version}`,
@@ -250,14 +250,14 @@ const unsupported = (at: number, version: string, of: string, expected: boolean)
       expected,
     ),
   );
-const resolves = (at: number, title: string, of: string, there: There, count: number): Told =>
+const resolves = (at: number, title: string, of: string, there: There, count: number): ConformanceCase =>
   same(
     at,
     title,
     finds([{ alias: `${of}@latest` }], there, ({ amis }) => amis.length, count),
   );
 
-const aliasCases: readonly Told[] = [
+const aliasCases: readonly ConformanceCase[] = [
   unsupported(181, '1.33', 'al2', true),
   unsupported(182, '1.34', 'al2', true),
   unsupported(183, '1.32', 'al2', false),
@@ -325,7 +325,7 @@ const dated = (name: string, CreationDate: string, deprecatedIn?: number, id = n
     ...(deprecatedIn !== undefined && { DeprecationTime: new Date(now + deprecatedIn * 60_000).toISOString() }),
   });
 /** Which of images for the same types is used, in whatever order EC2 lists them. */
-const prefers = (at: number, title: string, images: readonly Image[], expected: string): Told =>
+const prefers = (at: number, title: string, images: readonly Image[], expected: string): ConformanceCase =>
   same(
     at,
     title,
@@ -336,7 +336,7 @@ const prefers = (at: number, title: string, images: readonly Image[], expected: 
     }, [[expected], [expected]]),
   );
 const [earlier, later] = ['2020-08-31T00:08:42.000Z', '2021-08-31T00:12:42.000Z'];
-const orderCases: readonly Told[] = [
+const orderCases: readonly ConformanceCase[] = [
   prefers(437, 'an older image that is not deprecated', [dated('a', later, -60), dated('b', earlier)], 'ami-b'),
   prefers(479, 'one that is not deprecated yet', [dated('a', later, -10, '1'), dated('a', later, 10, '2')], 'ami-2'),
   prefers(523, 'whatever the names', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
@@ -367,7 +367,7 @@ const tagsOf = (...keys: readonly number[]): object => ({
   tags: Object.fromEntries(keys.map((key) => [`tag-key-${key}`, `tag-value-${key}`])),
 });
 /** What EC2 is asked by these terms. */
-const asks = (at: number, title: string, terms: readonly object[], expected: readonly object[]): Told =>
+const asks = (at: number, title: string, terms: readonly object[], expected: readonly object[]): ConformanceCase =>
   same(
     at,
     title,
@@ -381,7 +381,7 @@ const asks = (at: number, title: string, terms: readonly object[], expected: rea
 const filter = (Name: string, ...Values: readonly string[]): object => ({ Name, Values });
 const parameter = '/my/custom/ami/parameter';
 
-const termCases: readonly Told[] = [
+const termCases: readonly ConformanceCase[] = [
   same(
     612,
     'by ids',
@@ -473,7 +473,7 @@ const termCases: readonly Told[] = [
   ),
 ];
 
-const ipv6 = (at: number, region: string, expected: string | undefined): Told =>
+const ipv6 = (at: number, region: string, expected: string | undefined): ConformanceCase =>
   same(
     at,
     `metadata over IPv6 in ${region}`,
@@ -486,7 +486,12 @@ const ipv6 = (at: number, region: string, expected: string | undefined): Told =>
     ),
   );
 const sandbox = 'eks.amazonaws.com/nitro-sandbox';
-const enclaves = (at: number, title: string, requests: Readonly<Record<string, string>>, expected: boolean): Told =>
+const enclaves = (
+  at: number,
+  title: string,
+  requests: Readonly<Record<string, string>>,
+  expected: boolean,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -501,7 +506,7 @@ const enclaves = (at: number, title: string, requests: Readonly<Record<string, s
       return templates.map(({ LaunchTemplateData: body }) => body?.EnclaveOptions?.Enabled ?? false);
     }, [expected]),
   );
-const templateCases: readonly Told[] = [
+const templateCases: readonly ConformanceCase[] = [
   ipv6(1235, 'us-west-2', 'disabled'),
   ipv6(1236, 'us-iso-east-1', undefined),
   ipv6(1237, 'us-isob-east-1', undefined),
@@ -523,4 +528,4 @@ const templateCases: readonly Told[] = [
 ];
 
 /** pkg/providers/amifamily/suite_test.go */
-export const imageCases: readonly Told[] = [...aliasCases, ...orderCases, ...termCases, ...templateCases];
+export const imageCases: readonly ConformanceCase[] = [...aliasCases, ...orderCases, ...termCases, ...templateCases];

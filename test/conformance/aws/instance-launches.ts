@@ -3,7 +3,7 @@ import { annotations, labels } from '../../../api/labels.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { measuredCloud } from '../../../process/measured-cloud.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, zone1, zone2, zone3 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, requestOf, type Account, type Asked } from './account.js';
 import { InstancesOfAccount, providerIdOf, without, type Made } from './instances-of-account.js';
@@ -43,7 +43,7 @@ const cr1 = { id: 'cr-1', type: 'm5.large', zone: zone1 } as const;
 const inReservation: Asked = { capacityTypes: ['reserved'] };
 const roleMissing = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 
-const refusalCases: readonly Told[] = [
+const refusalCases: readonly ConformanceCase[] = [
   same(
     137,
     'minValues that no types meet',
@@ -114,7 +114,12 @@ const refusalCases: readonly Told[] = [
 
 const launchFailures = 'cloudprovider_instance_launch_failures_total';
 /** What is counted of a launch whose attempts all fail. */
-const failing = (at: number, title: string, errors: readonly CreateFleetError[], expected: readonly unknown[]): Told =>
+const failing = (
+  at: number,
+  title: string,
+  errors: readonly CreateFleetError[],
+  expected: readonly unknown[],
+): ConformanceCase =>
   same(
     at,
     title,
@@ -137,7 +142,7 @@ const ofZone = (zone: string, zone_id: string, reason: string): object => ({
   ...{ zone, zone_id, reason },
   capacity_type: 'on-demand',
 });
-const metricCases: readonly Told[] = [
+const metricCases: readonly ConformanceCase[] = [
   failing(
     430,
     'every attempt that fails is counted, by zone',
@@ -152,7 +157,7 @@ const metricCases: readonly Told[] = [
   ),
 ];
 
-const found = (at: number, title: string, made: Made, expected: unknown): Told =>
+const found = (at: number, title: string, made: Made, expected: unknown): ConformanceCase =>
   same(
     at,
     title,
@@ -163,7 +168,7 @@ const found = (at: number, title: string, made: Made, expected: unknown): Told =
       return (await provider.list()).map(({ instanceId, capacityType }) => [instanceId, capacityType]);
     }, expected),
   );
-const listCases: readonly Told[] = [
+const listCases: readonly ConformanceCase[] = [
   found(529, 'an instance in an open reservation is on demand', { CapacityReservationId: 'cr-foo' }, [
     ['i-0', 'on-demand'],
   ]),
@@ -192,7 +197,7 @@ const exhausted = (
   zones: Readonly<Record<string, readonly string[]>>,
   gone: readonly string[],
   expected: readonly string[],
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -212,7 +217,7 @@ const exhausted = (
   );
 const single = { [zone1]: ['a'], [zone2]: ['b'], [zone3]: ['c'] };
 const several = { ...single, [zone1]: ['a', 'a2', 'a3'] };
-const subnetCases: readonly Told[] = [
+const subnetCases: readonly ConformanceCase[] = [
   exhausted(673, 'the only subnet of a zone has no addresses', single, ['a'], [zone1]),
   exhausted(686, 'one of several has none', several, ['a'], []),
   exhausted(699, 'none of them has any', several, ['a', 'a2', 'a3'], [zone1]),
@@ -243,7 +248,13 @@ const subnetCases: readonly Told[] = [
   ),
 ];
 
-const strategy = (at: number, title: string, capacityType: string, isOverlaid: boolean, expected: string): Told =>
+const strategy = (
+  at: number,
+  title: string,
+  capacityType: string,
+  isOverlaid: boolean,
+  expected: string,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -254,7 +265,13 @@ const strategy = (at: number, title: string, capacityType: string, isOverlaid: b
     }, [expected]),
   );
 const efa = 'vpc.amazonaws.com/efa';
-const interfaces = (at: number, title: string, spec: object, asked: Asked, expected: number | undefined): Told =>
+const interfaces = (
+  at: number,
+  title: string,
+  spec: object,
+  asked: Asked,
+  expected: number | undefined,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -265,7 +282,7 @@ const network = (...list: readonly (readonly [number, number, string])[]): objec
     ...{ networkCardIndex, deviceIndex, interfaceType },
   })),
 });
-const requestCases: readonly Told[] = [
+const requestCases: readonly ConformanceCase[] = [
   strategy(795, 'on demand by the prices of overlays', 'on-demand', true, 'prioritized'),
   strategy(819, 'on demand', 'on-demand', false, 'lowest-price'),
   strategy(842, 'spot by the prices of overlays', 'spot', true, 'capacity-optimized-prioritized'),
@@ -322,7 +339,7 @@ const isFound = async ({ provider }: ReturnType<typeof shifting>): Promise<boole
   (await provider.get(providerIdOf('i-0'))) !== undefined;
 const failures = 'cloudprovider_instance_termination_failures_total';
 
-const shiftCases: readonly Told[] = [
+const shiftCases: readonly ConformanceCase[] = [
   same(988, 'an instance in a shifted zone is not described', shifted(isFound, [true, [0, 0, 0]])),
   same(
     995,
@@ -397,7 +414,7 @@ const shiftCases: readonly Told[] = [
 ];
 
 /** pkg/providers/instance/suite_test.go */
-export const instanceCases: readonly Told[] = [
+export const instanceCases: readonly ConformanceCase[] = [
   ...refusalCases,
   ...metricCases,
   ...listCases,

@@ -2,7 +2,7 @@ import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily } from '../../../api/aws/ec2-node-class.js';
 import { machineResources, podsOf, type CapacitySettings } from '../../../cloud/aws/capacity.js';
 import { families } from '../../../cloud/aws/families.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { known, machines } from './machines.js';
 
 const gib = 2 ** 30;
@@ -33,7 +33,7 @@ const kept = (
   title: string,
   kubelet: object,
   expected: { cpu?: number; memory?: number; storage?: number },
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -58,7 +58,7 @@ const hard = (value: string): object => ({ evictionHard: { 'memory.available': v
 /** MiB that hard thresholds of m5.xlarge come to. */
 const percent = (share: number): number => Math.ceil((whole * mib * share) / 100) / mib;
 
-const overheadCases: readonly Told[] = [
+const overheadCases: readonly ConformanceCase[] = [
   kept(1088, 'nothing for the system', {}, { cpu: 80 }),
   kept(
     1112,
@@ -117,7 +117,7 @@ const everywhere = (
   title: string,
   settings: Settings,
   expected: (info: InstanceTypeInfo) => number,
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -146,7 +146,7 @@ const density = (
   family: AmiFamily,
   settings: Settings,
   expected: readonly [pods: number, mib: number],
-): Told =>
+): ConformanceCase =>
   same(
     at,
     `${title}: ${family}`,
@@ -157,7 +157,7 @@ const density = (
   );
 const memory = (count: number): number => 11 * count + 255;
 
-const podCases: readonly Told[] = [
+const podCases: readonly ConformanceCase[] = [
   same(
     972,
     'pods by interfaces are not 110',
@@ -231,4 +231,4 @@ const measuredCase = same(
 );
 
 /** pkg/providers/instancetype/suite_test.go, capacity and what is kept from pods. */
-export const capacityCases: readonly Told[] = [...overheadCases, ...podCases, measuredCase];
+export const capacityCases: readonly ConformanceCase[] = [...overheadCases, ...podCases, measuredCase];

@@ -3,7 +3,7 @@ import { annotations } from '../../../api/labels.js';
 import { collectInstances } from '../../../operator/garbage.js';
 import { tagInstance, tagUntagged } from '../../../cluster/tagging.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, type Account, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf, usualTags, without, type Made } from './instances-of-account.js';
 
@@ -35,7 +35,7 @@ interface There {
 }
 
 /** Instances with what belongs to them, and which of instances and Nodes are left once garbage was collected. */
-const collects = (at: number, title: string, there: There, expected: readonly string[], count = 1): Told =>
+const collects = (at: number, title: string, there: There, expected: readonly string[], count = 1): ConformanceCase =>
   same(
     at,
     title,
@@ -62,7 +62,7 @@ const collects = (at: number, title: string, there: There, expected: readonly st
 const owned = { withNode: true, withClaim: true };
 
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
-export const instanceGarbageCases: readonly Told[] = [
+export const instanceGarbageCases: readonly ConformanceCase[] = [
   collects(139, 'an instance that no claim has is terminated', {}, []),
   collects(150, 'and its Node goes with it', { withNode: true }, []),
   collects(168, 'a hundred of them', {}, [], 100),
@@ -91,7 +91,7 @@ interface Tagging {
 }
 
 /** A claim whose node is up, as garbage collection finds it, and what there is of tags and marks afterwards. */
-const tagged = (of: Tagging, tell: (place: Place) => unknown, expected: unknown): Check =>
+const tagged = (of: Tagging, after: (place: Place) => unknown, expected: unknown): Check =>
   inPlace(async (place) => {
     const { ec2, kube, deps } = place;
     if (of.withoutInstance !== true) ec2.put(id, { tags: of.tags ?? usualTags });
@@ -101,18 +101,18 @@ const tagged = (of: Tagging, tell: (place: Place) => unknown, expected: unknown)
     if (of.withoutNode !== true) kube.put('Node', { metadata: { name: 'n' }, spec: { providerID } });
     await place.synced();
     const result = await tagUntagged(deps);
-    return [result.tagged, tell(place)];
+    return [result.tagged, after(place)];
   }, expected);
 const marks = ({ kube, ec2 }: Place): unknown => [
   kube.objects('NodeClaim')[0]?.metadata.annotations?.[annotations.tagged],
   ec2.tags(id)['Name'],
 ];
-const untagged = (at: number, title: string, of: Tagging): Told =>
+const untagged = (at: number, title: string, of: Tagging): ConformanceCase =>
   same(at, title, tagged(of, marks, [0, [undefined, undefined]]));
 
 const keys = ['Name', 'karpenter.sh/nodeclaim', 'eks:eks-cluster-name'] as const;
 /** Those of the three tags that the instance has already, of whoever gave them, and what it has in the end. */
-const completes = (at: number, ...there: readonly (typeof keys)[number][]): Told =>
+const completes = (at: number, ...there: readonly (typeof keys)[number][]): ConformanceCase =>
   same(
     at,
     there.length === keys.length ? 'nothing lacks' : `what lacks is added to ${there.join(' and ')}`,
@@ -139,7 +139,7 @@ const deleting = { deletionTimestamp: '2026-06-01T00:00:00Z', finalizers: ['exam
 const [nameTag, claimTag, clusterNameTag] = keys;
 
 /** pkg/controllers/nodeclaim/tagging/suite_test.go */
-export const taggingCases: readonly Told[] = [
+export const taggingCases: readonly ConformanceCase[] = [
   untagged(115, 'not without a Node', { withoutNode: true }),
   untagged(130, 'not by a provider id that is none', { providerID: 'Bad providerID' }),
   same(

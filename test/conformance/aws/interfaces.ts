@@ -1,6 +1,6 @@
 import type { LaunchTemplateInstanceNetworkInterfaceSpecificationRequest as Interface } from '@aws-sdk/client-ec2';
 import { labels } from '../../../api/labels.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1, zone2 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, templatesOf, type Asked, type Given } from './account.js';
 import { custom, saying } from './launch-templates.js';
@@ -30,13 +30,13 @@ const listed = (...places: readonly (readonly [card: number, device: number, typ
 const four = listed([0, 0, 'interface'], [0, 1, 'efa-only'], [1, 0, 'efa-only'], [1, 1, 'interface']);
 const ipv6 = { options: { serviceCidr: 'fd00::/108', clusterDns: () => Promise.resolve('fd01:99f0:d47b::a') } };
 
-const publicly = (at: number, value: boolean, asked?: Asked): Told =>
+const publicly = (at: number, value: boolean, asked?: Asked): ConformanceCase =>
   same(
     at,
     `${value ? 'a' : 'no'} public address${asked === undefined ? '' : ', with EFA'}`,
     first({ spec: { associatePublicIPAddress: value } }, (of) => of.AssociatePublicIpAddress, value, asked),
   );
-const prefixes = (at: number, count: number, six: boolean): Told =>
+const prefixes = (at: number, count: number, six: boolean): ConformanceCase =>
   same(
     at,
     `${count} prefixes of IPv${six ? 6 : 4}`,
@@ -46,7 +46,7 @@ const prefixes = (at: number, count: number, six: boolean): Told =>
       count,
     ),
   );
-const six = (at: number, title: string, spec: object, expected: readonly unknown[], asked?: Asked): Told =>
+const six = (at: number, title: string, spec: object, expected: readonly unknown[], asked?: Asked): ConformanceCase =>
   same(
     at,
     `IPv6: ${title}`,
@@ -69,7 +69,7 @@ const fourPlaces = [
   [1, 1, 'interface'],
 ];
 
-const interfaceCases: readonly Told[] = [
+const interfaceCases: readonly ConformanceCase[] = [
   publicly(2648, true),
   publicly(2649, false),
   publicly(2650, true, efa),
@@ -164,7 +164,13 @@ const interfaceCases: readonly Told[] = [
 
 const image = (id: string, arch: string): object => ({ id, name: id, requirements: [oneOf(labels.arch, arch)] });
 /** The images that a launch's templates name. */
-const images = (at: number, title: string, amis: readonly object[], expected: readonly string[], asked?: Asked): Told =>
+const images = (
+  at: number,
+  title: string,
+  amis: readonly object[],
+  expected: readonly string[],
+  asked?: Asked,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -173,7 +179,7 @@ const images = (at: number, title: string, amis: readonly object[], expected: re
       return [...new Set(made.map(({ ImageId = '' }) => ImageId))].sort();
     }, expected),
   );
-const refused = (at: number, title: string, amis: readonly object[]): Told =>
+const refused = (at: number, title: string, amis: readonly object[]): ConformanceCase =>
   same(
     at,
     title,
@@ -183,7 +189,7 @@ const refused = (at: number, title: string, amis: readonly object[]): Told =>
     }, ['InsufficientCapacity', 0]),
   );
 
-const imageCases: readonly Told[] = [
+const imageCases: readonly ConformanceCase[] = [
   images(2422, 'the image of the node class', [image('ami-123', 'amd64')], ['ami-123']),
   images(2460, 'images by id', [image('ami-123', 'amd64'), image('ami-456', 'arm64')], ['ami-123', 'ami-456']),
   images(
@@ -231,7 +237,7 @@ const rooms = [
   [{ id: 'cr-3', type: 'm5.large', zone: zone2 }, 10],
   [{ id: 'cr-4', type: 'm5.xlarge', zone: zone2 }, 15],
 ] as const;
-const market = (at: number, title: string, of: Partial<Reservation>, expected: string): Told =>
+const market = (at: number, title: string, of: Partial<Reservation>, expected: string): ConformanceCase =>
   same(
     at,
     title,
@@ -245,7 +251,7 @@ const market = (at: number, title: string, of: Partial<Reservation>, expected: s
 const preference = (options: object): Check =>
   saying({ options }, (body) => body.CapacityReservationSpecification, { CapacityReservationPreference: 'none' });
 
-const reservationCases: readonly Told[] = [
+const reservationCases: readonly ConformanceCase[] = [
   same(
     3081,
     'a template for each reservation, that with most room of a type and zone',
@@ -285,4 +291,8 @@ const reservationCases: readonly Told[] = [
 ];
 
 /** pkg/providers/launchtemplate/suite_test.go, interfaces, images and reservations. */
-export const interfaceTemplateCases: readonly Told[] = [...interfaceCases, ...imageCases, ...reservationCases];
+export const interfaceTemplateCases: readonly ConformanceCase[] = [
+  ...interfaceCases,
+  ...imageCases,
+  ...reservationCases,
+];

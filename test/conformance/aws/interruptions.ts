@@ -3,7 +3,7 @@ import { annotations } from '../../../api/labels.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
 import { isThere, runningNode } from '../running/nodes.js';
 import { minute, running, second, startMs, type Running } from '../running/stage.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { failed, messages, Notices } from './notices.js';
 
 const disrupted = ({ measured }: Running): readonly string[] =>
@@ -25,10 +25,10 @@ interface Noticed {
   readonly held?: boolean;
 }
 
-/** Nodes of which something is announced, and what is told of it some minutes later. */
+/** Nodes with an announced interruption, and what is found some minutes later. */
 const noticed = (
   { nodes = ['n1'], bodies = [], statuses = [], held = false }: Noticed,
-  tell: (it: Running, notices: Notices) => unknown,
+  result: (it: Running, notices: Notices) => unknown,
   expected: unknown,
 ): Check => {
   let notices = new Notices();
@@ -41,7 +41,7 @@ const noticed = (
       notices.waiting.push(...bodies);
       notices.statuses = statuses;
       await it.pass(2 * minute);
-      return tell(it, notices);
+      return result(it, notices);
     },
     {
       prepare: (it) => {
@@ -57,12 +57,12 @@ const left = (it: Running, ...names: readonly string[]): readonly string[] =>
 const outcome =
   (...names: readonly string[]) =>
   (it: Running, { deleted }: Notices): unknown => [disrupted(it), left(it, ...names), deleted];
-const ends = (at: number, title: string, body: string, reason: string): Told =>
+const ends = (at: number, title: string, body: string, reason: string): ConformanceCase =>
   same(at, title, noticed({ bodies: [body] }, outcome('n1'), [[`default/${reason}`], [], 1]));
 const states = { n1: 'terminated', n2: 'stopped', n3: 'stopping', n4: 'shutting-down' };
 const many = Array.from({ length: 12 }, (_, i) => `n${i}`);
 
-const messageCases: readonly Told[] = [
+const messageCases: readonly ConformanceCase[] = [
   ends(137, 'a spot warning ends the claim', messages.spot('i-n1'), 'spot_interrupted'),
   ends(150, 'so does one of a reservation', messages.reservation('i-n1'), 'capacity_reservation_interrupted'),
   ends(175, 'and a scheduled change', messages.scheduled('i-n1'), 'scheduled_change'),
@@ -125,7 +125,13 @@ const deadline = (it: Running): readonly boolean[] => {
   const { deletionTimestamp, annotations: own } = it.get('NodeClaim', 'n1')?.metadata ?? {};
   return [deletionTimestamp !== undefined, own?.[annotations.terminationTimestamp] !== undefined];
 };
-const checked = (at: number, title: string, status: InstanceStatus, category: string, reason: string): Told =>
+const checked = (
+  at: number,
+  title: string,
+  status: InstanceStatus,
+  category: string,
+  reason: string,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -135,10 +141,10 @@ const checked = (at: number, title: string, status: InstanceStatus, category: st
       [],
     ]),
   );
-const ending = (at: number, title: string, status: InstanceStatus, isForced: boolean): Told =>
+const ending = (at: number, title: string, status: InstanceStatus, isForced: boolean): ConformanceCase =>
   same(at, title, noticed({ statuses: [status], held: true }, deadline, [true, isForced]));
 
-const statusCases: readonly Told[] = [
+const statusCases: readonly ConformanceCase[] = [
   checked(321, 'a failed check of the system', system, 'SystemStatus', 'system_status'),
   checked(361, 'of the instance', failed('i-n1', { instance: hourAgo }), 'InstanceStatus', 'instance_status'),
   checked(514, 'an event that is scheduled', retirement, 'EventStatus', 'event_status'),
@@ -188,8 +194,8 @@ const statusCases: readonly Told[] = [
   ),
 ];
 
-/** A queue that refuses is told of, and asked again. */
-const refusing = (at: number, code: string): Told =>
+/** A queue that refuses is reported, and asked again. */
+const refusing = (at: number, code: string): ConformanceCase =>
   same(
     at,
     `a queue that says ${code}`,
@@ -210,7 +216,7 @@ const refusing = (at: number, code: string): Told =>
   );
 
 /** pkg/controllers/interruption/suite_test.go, but for what is then left alone. */
-export const interruptionCases: readonly Told[] = [
+export const interruptionCases: readonly ConformanceCase[] = [
   ...messageCases,
   ...statusCases,
   refusing(739, 'QueueDoesNotExist'),

@@ -1,5 +1,5 @@
 import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
-import { gives, notApplicable, same, type Told } from '../told.js';
+import { gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 
 const issuesOf = (kubelet: Kubelet | undefined) => kubeletVerdict(kubelet, 'AL2023', true)?.issues ?? [];
 /** Whether the controller accepts each of the settings, with expressions. */
@@ -7,7 +7,7 @@ const settings = (
   expected: boolean,
   title: string,
   rows: Readonly<Record<number, Kubelet | undefined>>,
-): readonly Told[] =>
+): readonly ConformanceCase[] =>
   Object.entries(rows).map(([at, kubelet]) =>
     same(
       Number(at),
@@ -25,7 +25,7 @@ const images = (high: number, low: number): Kubelet => ({
   imageGCLowThresholdPercent: low,
 });
 
-const acceptedCases: readonly Told[] = [
+const acceptedCases: readonly ConformanceCase[] = [
   ...settings(true, 'settings', {
     35: {},
     36: undefined,
@@ -55,7 +55,7 @@ const acceptedCases: readonly Told[] = [
 ];
 
 const nested = { options: { json: { nope: 'x' } } };
-const refusedCases: readonly Told[] = [
+const refusedCases: readonly ConformanceCase[] = [
   ...settings(false, 'no field of kubelet, or of another type', {
     100: { notAKubeletField: true },
     103: { logging: { bogusLoggingField: true } },
@@ -145,7 +145,7 @@ const typeCases = settings(false, 'a value of another type', {
 });
 
 /** pkg/apis/v1/kubeletconfiguration_validation_test.go */
-export const kubeletCases: readonly Told[] = [
+export const kubeletCases: readonly ConformanceCase[] = [
   ...acceptedCases,
   ...refusedCases,
   ...typeCases,

@@ -6,7 +6,7 @@ import type { InstanceType, Offering } from '../../../core/instance-type.js';
 import type { LaunchOption } from '../../../core/launch-options.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { nodeClaim } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { noneOf, oneOf, op } from '../world.js';
 
 type Need = NodeSelectorRequirement & { readonly minValues?: number };
@@ -67,7 +67,7 @@ const here = oneOf(labels.zone, 'zone-1a');
 const core = { cpu: '1000m' };
 const overlays = 'NodeOverlays change a type for all of its offerings; there are none that change an offering alone';
 
-const compatibleCases: readonly Told[] = [
+const compatibleCases: readonly ConformanceCase[] = [
   same(
     49,
     'types that the claim allows',
@@ -98,7 +98,7 @@ const compatibleCases: readonly Told[] = [
 
 const kinds = ['default', 'interruptible', 'capacity-block'] as const;
 /** The kind with the cheapest offering that the claim may use. */
-const cheapestKind = (at: number, selected: Kind): Told =>
+const cheapestKind = (at: number, selected: Kind): ConformanceCase =>
   same(
     at,
     `the kind of the cheapest reservation: ${selected}`,
@@ -123,7 +123,7 @@ const cheapestKind = (at: number, selected: Kind): Told =>
       // Of a block one option alone is asked for.
     }, [[selected], selected === 'capacity-block' ? ['cheap'] : ['cheap', 'dear']]),
   );
-const tie = (at: number, selected: Kind, rejected: Kind): Told =>
+const tie = (at: number, selected: Kind, rejected: Kind): ConformanceCase =>
   same(
     at,
     `of equal prices ${selected} before ${rejected}`,
@@ -133,7 +133,7 @@ const tie = (at: number, selected: Kind, rejected: Kind): Told =>
       [onlyReserved],
     ),
   );
-const ofOneKind = (at: number, selected: Kind): Told =>
+const ofOneKind = (at: number, selected: Kind): ConformanceCase =>
   same(
     at,
     `no offering of another kind: ${selected}`,
@@ -156,7 +156,7 @@ const ofOneKind = (at: number, selected: Kind): Told =>
     ),
   );
 
-const kindCases: readonly Told[] = [
+const kindCases: readonly ConformanceCase[] = [
   cheapestKind(285, 'default'),
   cheapestKind(286, 'capacity-block'),
   cheapestKind(287, 'interruptible'),
@@ -180,14 +180,14 @@ const kindCases: readonly Told[] = [
 const idsOf = (options: readonly LaunchOption[]): readonly (string | undefined)[] =>
   options.map(({ offering }) => pinnedValue(offering.requirements, awsLabels.capacityReservationId));
 const block = (of: Sold): Offering => reserved('capacity-block', of);
-const picks = (at: number, title: string, offerings: readonly Offering[], expected: string): Told =>
+const picks = (at: number, title: string, offerings: readonly Offering[], expected: string): ConformanceCase =>
   same(
     at,
     title,
     gives(() => idsOf(left([type('a', offerings)], [onlyReserved, noneOf(labels.zone, 'forbidden')])), [expected]),
   );
 
-const blockCases: readonly Told[] = [
+const blockCases: readonly ConformanceCase[] = [
   same(
     379,
     'the type with the cheapest block',
@@ -244,7 +244,7 @@ const blockCases: readonly Told[] = [
 ];
 
 const both = [onDemand(), spot({ price: 0.5 })];
-const reservedCases: readonly Told[] = [
+const reservedCases: readonly ConformanceCase[] = [
   same(
     480,
     'everything where no reservation has room',
@@ -299,7 +299,7 @@ const exotic = [
 ];
 const plain = ['cpu', 'memory', 'ephemeral-storage', 'pods', 'vpc.amazonaws.com/pod-eni', 'vpc.amazonaws.com/efa'];
 const gpu = { [exotic[0]!]: 1 };
-const exoticCases: readonly Told[] = [
+const exoticCases: readonly ConformanceCase[] = [
   same(
     [],
     'no accelerators',
@@ -340,7 +340,7 @@ const exoticCases: readonly Told[] = [
 const anyType = op(labels.capacityType, 'Exists');
 const dear = type('dear', [spot({ price: 10 }), spot({ price: 15, zone: 'zone-1b' })]);
 const cheap = type('od', [onDemand({ price: 5 })]);
-const spotCases: readonly Told[] = [
+const spotCases: readonly ConformanceCase[] = [
   same(
     627,
     'no spot that is dearer than the cheapest on demand',
@@ -379,7 +379,7 @@ const spotCases: readonly Told[] = [
 ];
 
 /** pkg/providers/instance/filter/filter_test.go */
-export const launchChoiceCases: readonly Told[] = [
+export const launchChoiceCases: readonly ConformanceCase[] = [
   ...compatibleCases,
   ...kindCases,
   ...blockCases,

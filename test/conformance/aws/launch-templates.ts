@@ -1,7 +1,7 @@
 import type { LaunchTemplateBlockDeviceMappingRequest, RequestLaunchTemplateData } from '@aws-sdk/client-ec2';
 import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, launched, outcomeOf, resolved, templatesOf, userDataOf, type Asked, type Given } from './account.js';
 import { known } from './machines.js';
@@ -35,7 +35,7 @@ const has = (list: readonly { Key?: string; Value?: string }[] | undefined, of: 
   Object.entries(of).every(([key, value]) => list?.some(({ Key, Value }) => Key === key && Value === value));
 
 /** Whether the user data of a family's nodes keeps Stowage from writing taints onto them. */
-const syncs = (at: number, family: string, spec: object, expected: boolean): Told =>
+const syncs = (at: number, family: string, spec: object, expected: boolean): ConformanceCase =>
   same(
     at,
     `the label that leaves taints to the node: ${family}`,
@@ -45,7 +45,7 @@ const syncs = (at: number, family: string, spec: object, expected: boolean): Tol
     ),
   );
 
-const named: readonly Told[] = [
+const named: readonly ConformanceCase[] = [
   syncs(195, 'Custom', custom, false),
   ...(['al2', 'al2023', 'bottlerocket', 'windows2022'] as const).map((family, i) =>
     syncs(200 + 6 * i, family, alias(family), true),
@@ -105,7 +105,7 @@ const named: readonly Told[] = [
 ];
 
 const cluster = (options: object): Given => ({ options });
-const contents: readonly Told[] = [
+const contents: readonly ConformanceCase[] = [
   same(
     449,
     'a template for each of what nodes are told of the cluster and the node class',
@@ -200,7 +200,7 @@ const ofLaunch = (given: Readonly<Record<string, string>>): Check =>
     ['instance', 'volume', 'fleet'].map((kind) => [kind, true]),
   );
 
-const tags: readonly Told[] = [
+const tags: readonly ConformanceCase[] = [
   same(
     569,
     'nodes have labels of their system, architecture and type',
@@ -232,7 +232,7 @@ const disk = ({ DeviceName, Ebs }: LaunchTemplateBlockDeviceMappingRequest): Dis
   Ebs?.VolumeSize,
   Ebs?.VolumeType,
 ];
-const disks = (at: number, title: string, spec: object, expected: readonly Disk[]): Told =>
+const disks = (at: number, title: string, spec: object, expected: readonly Disk[]): ConformanceCase =>
   same(
     at,
     title,
@@ -253,7 +253,7 @@ const asGiven = (VolumeSize: number): object => ({
   VolumeSize,
 });
 
-const blockDevices: readonly Told[] = [
+const blockDevices: readonly ConformanceCase[] = [
   disks(655, 'the disk of AL2', alias('al2'), [['/dev/xvda', 20, 'gp3']]),
   disks(669, 'the disk of AL2023', alias('al2023'), [['/dev/xvda', 20, 'gp3']]),
   same(
@@ -282,7 +282,7 @@ const blockDevices: readonly Told[] = [
   ),
 ];
 
-const monitoring = (at: number, title: string, spec: object, expected: boolean): Told =>
+const monitoring = (at: number, title: string, spec: object, expected: boolean): ConformanceCase =>
   same(
     at,
     title,
@@ -293,7 +293,7 @@ const usualMetadata = {
   InstanceMetadataTags: 'disabled',
 };
 const enclaves = { requests: { 'eks.amazonaws.com/nitro-sandbox': '1' } };
-const tenancy = (at: number, title: string, value: string | undefined, expected: string): Told =>
+const tenancy = (at: number, title: string, value: string | undefined, expected: string): ConformanceCase =>
   same(
     at,
     title,
@@ -301,7 +301,12 @@ const tenancy = (at: number, title: string, value: string | undefined, expected:
       needs: value === undefined ? [] : [oneOf(awsLabels.instanceTenancy, value)],
     }),
   );
-const nesting = (at: number | [number, number], title: string, spec: object, expected: string | undefined): Told =>
+const nesting = (
+  at: number | [number, number],
+  title: string,
+  spec: object,
+  expected: string | undefined,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -313,7 +318,7 @@ const nesting = (at: number | [number, number], title: string, spec: object, exp
   );
 const nested = { ...known('m5.large').ProcessorInfo, SupportedFeatures: ['nested-virtualization'] as never };
 
-const others: readonly Told[] = [
+const others: readonly ConformanceCase[] = [
   monitoring(2732, 'no detailed monitoring', {}, false),
   monitoring(2742, 'detailed monitoring', { detailedMonitoring: true }, true),
   same(
@@ -346,10 +351,16 @@ const others: readonly Told[] = [
 ];
 
 /** pkg/providers/launchtemplate/suite_test.go, what is neither user data, interfaces nor reservations. */
-export const launchTemplateCases: readonly Told[] = [...named, ...contents, ...tags, ...blockDevices, ...others];
+export const launchTemplateCases: readonly ConformanceCase[] = [
+  ...named,
+  ...contents,
+  ...tags,
+  ...blockDevices,
+  ...others,
+];
 
 /** pkg/providers/launchtemplate/cpuoptions_test.go */
-export const cpuOptionCases: readonly Told[] = [
+export const cpuOptionCases: readonly ConformanceCase[] = [
   nesting([27, 30], 'no options of the CPU', {}, undefined),
   nesting(33, 'nested virtualization', { cpuOptions: { nestedVirtualization: 'enabled' } }, 'enabled'),
   nesting(38, 'none of it', { cpuOptions: { nestedVirtualization: 'disabled' } }, 'disabled'),

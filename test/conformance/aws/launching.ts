@@ -5,7 +5,7 @@ import { pinnedValue } from '../../../core/launch-options.js';
 import { addPool } from '../../simulation/cluster/world.js';
 import { refusal } from '../../builders/aws-world.js';
 import { running, second } from '../running/stage.js';
-import { differs, gives, same, type Told } from '../told.js';
+import { differs, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, pod, pool, zone1 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, resolved, type Asked, type Given } from './account.js';
 import { providerIdOf } from './instances-of-account.js';
@@ -18,7 +18,7 @@ const ready = (status: string, more: object = {}): Given => ({
   types,
   status: { conditions: [{ type: 'Ready', status, reason: 'test', message: 'words', ...more }] },
 });
-const ends = (at: number, title: string, given: Given, expected: string, asked: Asked = {}): Told =>
+const ends = (at: number, title: string, given: Given, expected: string, asked: Asked = {}): ConformanceCase =>
   same(
     at,
     title,
@@ -30,14 +30,14 @@ const made = (
   title: string,
   look: (of: Awaited<ReturnType<typeof launched>>) => unknown,
   expected: unknown,
-): Told =>
+): ConformanceCase =>
   same(
     typeof at === 'number' ? at : [...at],
     title,
     gives(async () => look(await launched({ types, annotations: marks })), expected),
   );
 
-const createCases: readonly Told[] = [
+const createCases: readonly ConformanceCase[] = [
   ends(236, 'a node class of which nothing is known yet', ready('Unknown'), 'LaunchFailed'),
   ends(243, 'one that is not ready', ready('False'), 'NodeClassNotReady'),
   same(
@@ -76,13 +76,19 @@ const createCases: readonly Told[] = [
   ),
 ];
 
-const context = (at: number, title: string, spec: object, asked: Asked, expected: string | undefined): Told =>
+const context = (
+  at: number,
+  title: string,
+  spec: object,
+  asked: Asked,
+  expected: string | undefined,
+): ConformanceCase =>
   same(
     at,
     title,
     gives(async () => (await launched({ types, spec }, asked)).fleets.map(({ Context }) => Context), [expected]),
   );
-const contextCases: readonly Told[] = [
+const contextCases: readonly ConformanceCase[] = [
   context(331, 'the context of the node class', { context: 'context-1234' }, {}, 'context-1234'),
   context(
     341,
@@ -107,7 +113,7 @@ const flexible = (
   given: Given,
   needs: NonNullable<Asked['needs']>,
   expected: number,
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -124,7 +130,7 @@ const flexible = (
 const two = market('a1x.large', 'c1x.large');
 const three = market('a1x.large', 'b1x.large', 'c1x.large');
 const families = oneOf(awsLabels.instanceFamily, 'a1x', 'b1x', 'c1x');
-const minValuesCases: readonly Told[] = [
+const minValuesCases: readonly ConformanceCase[] = [
   flexible(
     365,
     'minValues of listed types',
@@ -174,7 +180,7 @@ export const having = (free: Readonly<Record<string, number>>, more: Given = {})
 });
 const onePod = { spec: { kubelet: { maxPods: 1 } } };
 
-const subnetCases: readonly Told[] = [
+const subnetCases: readonly ConformanceCase[] = [
   same(
     1245,
     'the subnet of each zone',
@@ -279,7 +285,13 @@ const network = (...list: readonly (readonly [number, number, string])[]): objec
   })),
 });
 /** Whether the claim has EFA, and the kinds of interfaces that its templates have. */
-const interfaces = (at: number, title: string, spec: object, requests: Asked['requests'], expected: unknown): Told =>
+const interfaces = (
+  at: number,
+  title: string,
+  spec: object,
+  requests: Asked['requests'],
+  expected: unknown,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -292,7 +304,7 @@ const interfaces = (at: number, title: string, spec: object, requests: Asked['re
       ];
     }, expected),
   );
-const efaCases: readonly Told[] = [
+const efaCases: readonly ConformanceCase[] = [
   interfaces(1439, 'EFA that is asked for', {}, { [efa]: '1' }, [true, ['efa']]),
   same(
     1456,
@@ -317,7 +329,7 @@ const room = async (world: ReturnType<typeof account>): Promise<number | undefin
     ?.reservationCapacity;
 };
 const inReservation = { capacityTypes: ['reserved'] };
-const labelled = (at: number, kind: 'default' | 'capacity-block', interruptible: boolean): Told =>
+const labelled = (at: number, kind: 'default' | 'capacity-block', interruptible: boolean): ConformanceCase =>
   same(
     at,
     `labels of the reservation: ${interruptible ? 'interruptible' : kind}`,
@@ -332,7 +344,7 @@ const labelled = (at: number, kind: 'default' | 'capacity-block', interruptible:
       ].map((key) => own[key]);
     }, ['reserved', 'cr-1', kind, String(interruptible)]),
   );
-const reservationCases: readonly Told[] = [
+const reservationCases: readonly ConformanceCase[] = [
   same(
     1565,
     'a launch takes from its reservation',
@@ -368,7 +380,7 @@ const reservationCases: readonly Told[] = [
 ];
 
 /** pkg/cloudprovider/suite_test.go, launches. */
-export const launchCases: readonly Told[] = [
+export const launchCases: readonly ConformanceCase[] = [
   ...createCases,
   ...contextCases,
   ...minValuesCases,

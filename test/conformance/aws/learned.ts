@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { isDomainError } from '../../../core/failures.js';
 import type { InstanceType } from '../../../core/instance-type.js';
 import { readMime, writeMime } from '../../../cloud/aws/user-data/mime.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, zone2 } from '../world.js';
 import { account, resolved, userDataOf, type Given } from './account.js';
 
@@ -23,7 +23,7 @@ const none = { describeInstanceTypes: () => Promise.resolve({}) };
 const nowhere = { describeInstanceTypeOfferings: () => Promise.resolve({}) };
 
 /** pkg/controllers/providers/instancetype/suite_test.go */
-export const typeControllerCases: readonly Told[] = [
+export const typeControllerCases: readonly ConformanceCase[] = [
   same(
     82,
     'types that EC2 lists',
@@ -54,7 +54,7 @@ const learned = (images: readonly string[], seen: string, expected: boolean): Ch
   }, [true, expected, !expected]);
 
 /** pkg/controllers/providers/instancetype/capacity/suite_test.go */
-export const learnedCapacityCases: readonly Told[] = [
+export const learnedCapacityCases: readonly ConformanceCase[] = [
   same(185, 'memory as a node has it', learned(['ami-1'], 'ami-1', true)),
   same(195, 'not of another image', learned(['ami-new'], 'ami-1', false)),
   same(215, 'the image is not the first of the node class', learned(['ami-arm64', 'ami-1'], 'ami-1', true)),
@@ -77,7 +77,7 @@ const keeps = (text: string, expected: object): Check =>
 const one = { 0: { enabled: true, memory: '727Mi' } };
 
 /** pkg/providers/amifamily/bootstrap/bottlerocket_test.go */
-export const memoryManagerCases: readonly Told[] = [
+export const memoryManagerCases: readonly ConformanceCase[] = [
   notApplicable(34, 'a field of a structure', 'whether Bottlerocket binds by itself is told by its versions'),
   same([44, 82], 'memory that is kept for pods', keeps(toml(['memory = "727Mi"']), one)),
   same(
@@ -116,7 +116,7 @@ const trimmed = (text: string): unknown =>
   readMime(text).map(({ contentType, body }) => ({ contentType, body: body.trim() }));
 
 /** pkg/providers/amifamily/bootstrap/mime/suite_test.go */
-export const mimeCases: readonly Told[] = [
+export const mimeCases: readonly ConformanceCase[] = [
   same(
     42,
     'headers that are none are not read',

@@ -1,4 +1,4 @@
-import { differs, notApplicable, same, type Told } from '../told.js';
+import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { pathOf } from './iam-of-account.js';
 import { later, owning } from './owning.js';
 
@@ -10,7 +10,7 @@ const others = {
   foreign: { roles: ['role-3'], path: pathOf('uid-default', 'other-cluster') },
 };
 /** Role and path of the profile that a node class with a role gets. */
-const makes = (at: number, title: string, role: string): Told =>
+const makes = (at: number, title: string, role: string): ConformanceCase =>
   same(
     at,
     title,
@@ -25,7 +25,7 @@ const makes = (at: number, title: string, role: string): Told =>
 const path = 'paths have always the same four parts';
 
 /** pkg/providers/instanceprofile/suite_test.go */
-export const profileProviderCases: readonly Told[] = [
+export const profileProviderCases: readonly ConformanceCase[] = [
   makes(125, 'a role that is written with its path', 'CustomPath/NodeRole'),
   makes(126, 'a role by its name', 'NodeRole'),
   notApplicable(129, 'a profile without a path', 'every profile has the path of cluster and node class'),

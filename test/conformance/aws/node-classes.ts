@@ -1,5 +1,5 @@
 import { changes, judged, type Judgement } from '../schemas/judge.js';
-import { same, type Told } from '../told.js';
+import { same, type ConformanceCase } from '../conformance-case.js';
 import type { Patch } from '../../integration/crd-case-helpers.js';
 
 const kind = 'EC2NodeClass';
@@ -8,7 +8,7 @@ const accepted = 'accepted';
 type Row = readonly [at: number, title: string, expected: Judgement, ...values: readonly unknown[]];
 
 /** Cases of one field, each of one line. */
-const field = (path: string, rows: readonly Row[], more: Patch = {}): readonly Told[] =>
+const field = (path: string, rows: readonly Row[], more: Patch = {}): readonly ConformanceCase[] =>
   rows.map(([at, title, expected, ...values]) =>
     same(at, title, judged(kind, expected, ...values.map((value) => ({ ...more, [`spec.${path}`]: value })))),
   );
@@ -26,7 +26,7 @@ const terms = (lines: readonly [number, number, number, number, number]): readon
   [lines[4], 'the last of several terms', refused, lastIsEmpty],
 ];
 
-const roleCases: readonly Told[] = [
+const roleCases: readonly ConformanceCase[] = [
   same(67, 'a role', judged(kind, accepted, {})),
   same(70, 'an instance profile', judged(kind, accepted, { ...noRole, 'spec.instanceProfile': 'p' })),
   same(75, 'both', judged(kind, refused, { 'spec.instanceProfile': 'p' })),
@@ -54,7 +54,7 @@ const families = ['AL2', 'AL2023', 'Bottlerocket', 'Windows2019', 'Windows2022',
 const imageOf = (id: object): Patch => ({ 'spec.amiSelectorTerms': [id] });
 const anImage = imageOf({ id: 'ami-0123456789abcdef' });
 const latest = (family: string): Patch => imageOf({ alias: `${family.toLowerCase()}@latest` });
-const familyCases: readonly Told[] = [
+const familyCases: readonly ConformanceCase[] = [
   same(
     [],
     'families',
@@ -82,10 +82,10 @@ const familyCases: readonly Told[] = [
   same(171, 'no family and no alias', judged(kind, refused, anImage)),
 ];
 
-const alias = (at: number, name: string, family: string): Told =>
+const alias = (at: number, name: string, family: string): ConformanceCase =>
   same(at, `alias ${name}`, judged(kind, accepted, { ...imageOf({ alias: name }), 'spec.amiFamily': family }));
 /** Terms of an image by its id or its alias and something else. */
-const mixed = (lines: readonly number[], first: object, others: readonly object[]): readonly Told[] =>
+const mixed = (lines: readonly number[], first: object, others: readonly object[]): readonly ConformanceCase[] =>
   others.map((other, i) =>
     same(
       lines[i]!,
@@ -95,7 +95,7 @@ const mixed = (lines: readonly number[], first: object, others: readonly object[
   );
 const al2023 = { alias: 'al2023@latest' };
 const common = [{ tags: tag }, { name: 'my-custom-ami' }, { owner: '123456789' }];
-const imageCases: readonly Told[] = [
+const imageCases: readonly ConformanceCase[] = [
   ...field('amiSelectorTerms', [[599, 'an alias', accepted, [al2023]]]),
   ...field(
     'amiSelectorTerms',
@@ -137,7 +137,7 @@ const imageCases: readonly Told[] = [
 
 const reservation = 'cr-12345749';
 const ownerID = '012345678901';
-const selectorCases: readonly Told[] = [
+const selectorCases: readonly ConformanceCase[] = [
   ...field('tags', [
     [178, 'no tags', accepted, {}],
     [
@@ -212,7 +212,7 @@ const nic = (networkCardIndex: number, deviceIndex: number, interfaceType = 'int
   interfaceType,
 });
 const efa = 'efa-only';
-const launchCases: readonly Told[] = [
+const launchCases: readonly ConformanceCase[] = [
   ...field('metadataOptions', [
     [
       852,
@@ -274,7 +274,7 @@ const launchCases: readonly Told[] = [
   ]),
 ];
 
-const admitted: readonly Told[] = field('kubelet', [
+const admitted: readonly ConformanceCase[] = field('kubelet', [
   [
     796,
     'what is understood',
@@ -287,7 +287,7 @@ const admitted: readonly Told[] = field('kubelet', [
 ]);
 
 /** pkg/apis/v1/ec2nodeclass_validation_cel_test.go */
-export const nodeClassCases: readonly Told[] = [
+export const nodeClassCases: readonly ConformanceCase[] = [
   ...roleCases,
   ...familyCases,
   ...selectorCases,

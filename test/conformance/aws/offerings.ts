@@ -1,7 +1,7 @@
 import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
 import { pinnedValue } from '../../../core/launch-options.js';
-import { differs, gives, notApplicable, same, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1 } from '../world.js';
 import { account, launched, outcomeOf, type Account, type Given } from './account.js';
 import { reserving } from './interfaces.js';
@@ -12,7 +12,7 @@ const snapshot = (deviceName: string): object => ({
   blockDeviceMappings: [{ deviceName, ebs: { snapshotID: 'snap-12345678', volumeInitializationRate: 100 } }],
 });
 /** The GiB that pods have, and the disk, where the node class says no size. */
-const unsized = (at: number, title: string, spec: object, device: string): Told =>
+const unsized = (at: number, title: string, spec: object, device: string): ConformanceCase =>
   same(
     at,
     `a disk without a size: ${title}`,
@@ -33,7 +33,7 @@ const metadata = {
   httpTokens: 'optional',
 };
 
-const templateCases: readonly Told[] = [
+const templateCases: readonly ConformanceCase[] = [
   unsized(2512, 'Custom', custom, '/dev/xvda'),
   unsized(2534, 'AL2', alias('al2'), '/dev/xvda'),
   unsized(2548, 'AL2023', alias('al2023'), '/dev/xvda'),
@@ -60,7 +60,7 @@ const typeOf = async (world: Account, name: string) => (await world.types()).fin
 const open = async (world: Account, name: string): Promise<number> =>
   (await typeOf(world, name))?.offerings.filter(({ available }) => available).length ?? 0;
 
-const tenancy = (at: number, title: string, values: readonly string[], expected: string): Told =>
+const tenancy = (at: number, title: string, values: readonly string[], expected: string): ConformanceCase =>
   same(
     at,
     title,
@@ -70,7 +70,7 @@ const tenancy = (at: number, title: string, values: readonly string[], expected:
     }, expected),
   );
 const block = { id: 'cr-123', type: 'm5.large', zone: zone1, kind: 'capacity-block' } as const;
-const ofBlock = (at: number, state: string, available: boolean): Told =>
+const ofBlock = (at: number, state: string, available: boolean): ConformanceCase =>
   same(
     at,
     `the offering of a capacity block that is ${state}`,
@@ -97,7 +97,7 @@ const list = (...places: readonly (readonly [number, number, string])[]): object
   })),
 });
 const first = [0, 0, 'interface'] as const;
-const pods = (at: number, title: string, spec: object, expected: number): Told =>
+const pods = (at: number, title: string, spec: object, expected: number): ConformanceCase =>
   same(
     at,
     title,
@@ -107,7 +107,7 @@ const pods = (at: number, title: string, spec: object, expected: number): Told =
     ),
   );
 
-const offeringCases: readonly Told[] = [
+const offeringCases: readonly ConformanceCase[] = [
   same(
     2616,
     'one offering for each type, zone and capacity type',
@@ -176,7 +176,7 @@ const offeringCases: readonly Told[] = [
 
 const gate = { options: { kubeletExpressions: true }, types: ['m5.large', 'm5.xlarge'] };
 const expression = (settings: object): Given => ({ ...gate, spec: { kubelet: settings } });
-const noTypes = (at: number, maxPods: string): Told =>
+const noTypes = (at: number, maxPods: string): ConformanceCase =>
   same(
     at,
     `no type where pods do not work out: ${maxPods}`,
@@ -188,7 +188,7 @@ const kept = (
   title: string,
   settings: object,
   expected: readonly [cpu: number, mib: number, pods: number],
-): Told =>
+): ConformanceCase =>
   same(
     at,
     title,
@@ -200,7 +200,7 @@ const kept = (
 const byCpus = { cpu: 'vcpus * 30', memory: 'memory_mib / 100' };
 const unready = 'such a node class is not ready under either, and nothing is planned for it';
 
-const expressionCases: readonly Told[] = [
+const expressionCases: readonly ConformanceCase[] = [
   notApplicable([3590, 3595, 3725], 'settings that are refused', unready),
   differs(
     [3632, 3645],
@@ -236,4 +236,8 @@ const expressionCases: readonly Told[] = [
 ];
 
 /** pkg/providers/instancetype/suite_test.go, offerings, disks and expressions. */
-export const offeringCasesOfTypes: readonly Told[] = [...templateCases, ...offeringCases, ...expressionCases];
+export const offeringCasesOfTypes: readonly ConformanceCase[] = [
+  ...templateCases,
+  ...offeringCases,
+  ...expressionCases,
+];

@@ -3,7 +3,7 @@ import { annotations } from '../../../api/labels.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { nodeClaim } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { gives, type Check } from '../told.js';
+import { gives, type Check } from '../conformance-case.js';
 import { account } from './account.js';
 import { IamOfAccount, type Made } from './iam-of-account.js';
 

@@ -4,7 +4,7 @@ import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, launched, type Given } from './account.js';
 
 const group = (GroupId: string, GroupName: string, more: Partial<PlacementGroup> = {}): PlacementGroup => ({
@@ -69,13 +69,13 @@ const sees = (play: (seen: Seen) => Promise<unknown>, expected: unknown): Check 
   }, expected);
 const ready = (of = '', partitions = 0): readonly unknown[] => ['True', of, partitions, 'PlacementGroupReady'];
 const missing = ['False', '', 0, 'PlacementGroupNotFound'];
-const finds = (at: number | readonly number[], title: string, spec: object, expected: unknown): Told =>
+const finds = (at: number | readonly number[], title: string, spec: object, expected: unknown): ConformanceCase =>
   same(
     typeof at === 'number' ? at : [...at],
     title,
     sees(({ look }) => look(spec), expected),
   );
-const asksFor = (at: number, title: string, spec: object, expected: unknown): Told =>
+const asksFor = (at: number, title: string, spec: object, expected: unknown): ConformanceCase =>
   same(
     at,
     title,
@@ -99,7 +99,7 @@ const inTurn = (specs: readonly object[], expected: readonly unknown[], calls: n
   );
 
 /** pkg/controllers/nodeclass/placementgroup_test.go */
-export const placementStatusCases: readonly Told[] = [
+export const placementStatusCases: readonly ConformanceCase[] = [
   finds(63, 'no group is asked for', {}, ready()),
   finds(73, 'a cluster group by name', name('together'), ready('pg-cluster')),
   finds(85, 'a group by id', id('pg-cluster'), ready('pg-cluster')),
@@ -116,7 +116,7 @@ export const placementStatusCases: readonly Told[] = [
 ];
 
 /** pkg/providers/placementgroup/suite_test.go */
-export const placementGroupCases: readonly Told[] = [
+export const placementGroupCases: readonly ConformanceCase[] = [
   asksFor(84, 'EC2 is asked by name', name('together'), [undefined, ['together']]),
   asksFor(93, 'or by id', id('pg-cluster'), [['pg-cluster'], undefined]),
   asksFor(102, 'a name that looks like an id is a name', name('pg-odd'), [undefined, ['pg-odd']]),
@@ -197,7 +197,7 @@ const chosen =
 const rule = 'instance-types/partitions';
 
 /** pkg/cloudprovider/registrationhooks/placementgrouphook_test.go */
-export const placementHookCases: readonly Told[] = [
+export const placementHookCases: readonly ConformanceCase[] = [
   same(77, 'without a group nothing is waited for', labelled({ types: ['m5.large'] }, [undefined, undefined])),
   same(86, 'nor in a cluster group', labelled(inGroup('together'), ['pg-cluster', undefined])),
   same(103, 'nor in a spread group', labelled(inGroup('wide'), ['pg-spread', undefined])),

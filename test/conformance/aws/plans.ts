@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plan } from '../../../packing/plan.js';
 import { packingInputOf } from '../../builders/packing-input.js';
-import { gives, type Check } from '../told.js';
+import { gives, type Check } from '../conformance-case.js';
 import { oneOf, pool } from '../world.js';
 import { account, type Given } from './account.js';
 

@@ -2,18 +2,23 @@ import { awsLabels, awsWellKnownLabels } from '../../../api/aws/labels.js';
 import { coreWellKnownLabels, labels } from '../../../api/labels.js';
 import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { casesOf, judged, type Judgement } from '../schemas/judge.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 
 const requirements = casesOf('NodePool', 'spec.template.spec.requirements');
 const known = [...new Set([...coreWellKnownLabels, ...awsWellKnownLabels])].filter((key) => key !== labels.nodePool);
 /** Sets of values that are closed. */
 const closed: readonly string[] = [labels.capacityType, awsLabels.instanceTenancy];
-const valued = (at: number, title: string, expected: Judgement, key: string, ...values: readonly string[]): Told =>
-  requirements(at, title, expected, [oneOf(key, ...values)]);
+const valued = (
+  at: number,
+  title: string,
+  expected: Judgement,
+  key: string,
+  ...values: readonly string[]
+): ConformanceCase => requirements(at, title, expected, [oneOf(key, ...values)]);
 
 /** pkg/apis/v1/nodepool_validation_cel_test.go */
-export const awsNodePoolCases: readonly Told[] = [
+export const awsNodePoolCases: readonly ConformanceCase[] = [
   requirements(
     58,
     'labels of the provider',
@@ -46,7 +51,7 @@ const binds = (expected: boolean, term: object, ...names: readonly string[]): Ch
 const image = (version: string): string => `bottlerocket-aws-k8s-1.33-x86_64-${version}-431fe75a`;
 
 /** pkg/providers/amifamily/bottlerocket_test.go */
-export const bottlerocketVersionCases: readonly Told[] = [
+export const bottlerocketVersionCases: readonly ConformanceCase[] = [
   same(26, 'the version of an alias', binds(true, { alias: 'bottlerocket@v1.46.0' })),
   same([], 'an earlier one', binds(false, { alias: 'bottlerocket@v1.45.0' })),
   same(38, 'the latest', binds(true, { alias: 'bottlerocket@latest' })),

@@ -2,7 +2,7 @@ import type { SpotPrice } from '@aws-sdk/client-ec2';
 import { Prices, type PriceTable } from '../../../cloud/aws/prices.js';
 import type { AwsCalls } from '../../../cloud/aws/calls.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { now } from './account.js';
 
 type ByType = Readonly<Record<string, number>>;
@@ -68,8 +68,12 @@ async function priced(region: string, isolated: boolean, ...answers: readonly An
   const { onDemand, spot } = await prices.current();
   return { onDemand, spot, asked, descriptions };
 }
-const checks = (tell: (seen: Seen) => unknown, expected: unknown, answers: readonly Answers[], region = 'us-west-2') =>
-  gives(async () => tell(await priced(region, false, ...answers)), expected);
+const checks = (
+  result: (seen: Seen) => unknown,
+  expected: unknown,
+  answers: readonly Answers[],
+  region = 'us-west-2',
+) => gives(async () => result(await priced(region, false, ...answers)), expected);
 const onDemand = (expected: ByType, ...answers: readonly Answers[]): Check =>
   checks(
     (seen) => Object.fromEntries(Object.keys(expected).map((type) => [type, seen.onDemand[type]])),
@@ -88,7 +92,7 @@ const isPriced =
   (...types: readonly string[]) =>
   (seen: Seen): readonly boolean[] =>
     types.map((type) => (seen.onDemand[type] ?? 0) > 0);
-const builtIn = (at: number, region: string, ...types: readonly string[]): Told =>
+const builtIn = (at: number, region: string, ...types: readonly string[]): ConformanceCase =>
   same(
     at,
     `prices of ${region} that are built in`,
@@ -101,7 +105,7 @@ const builtIn = (at: number, region: string, ...types: readonly string[]): Told 
   );
 
 /** pkg/controllers/providers/pricing/suite_test.go */
-export const pricingCases: readonly Told[] = [
+export const pricingCases: readonly ConformanceCase[] = [
   builtIn(111, 'us-east-1', 'm5.large', 'c5.large', 'm6g.large', 'p4d.24xlarge'),
   builtIn(112, 'us-gov-west-1', 'm5.large', 'c5.large', 'm6g.large'),
   builtIn(113, 'cn-north-1', 'm5.large', 'c5.large', 'm6g.large'),

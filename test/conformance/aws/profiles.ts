@@ -1,6 +1,6 @@
 import { messageOf } from '../../../core/error-message.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, notApplicable, same, type Told } from '../told.js';
+import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { pathOf } from './iam-of-account.js';
 import { later, owning, type Owner, type There } from './owning.js';
 
@@ -16,8 +16,13 @@ const outcome =
     const [profile, ...ready] = await look(spec);
     return [iam.rolesOf(profile), iam.profiles.size, ready];
   };
-const becomes = (at: number, title: string, spec: object, expected: readonly unknown[], there: There = {}): Told =>
-  same(at, title, owning(outcome(spec), [...expected, isReady], there, Object.keys(there)[0]));
+const becomes = (
+  at: number,
+  title: string,
+  spec: object,
+  expected: readonly unknown[],
+  there: There = {},
+): ConformanceCase => same(at, title, owning(outcome(spec), [...expected, isReady], there, Object.keys(there)[0]));
 const rule = 'node-classes/instance-profiles';
 const named = 'node class and role name the profile, so that no memory is needed of what was made';
 const tagsOf = async ({ iam, look }: Owner): Promise<unknown> => {
@@ -31,7 +36,7 @@ const tags = {
   'topology.kubernetes.io/region': 'us-west-2',
 };
 /** The first profile of the node class outlives a change of its spec, and a sweep right after it. */
-const protects = (at: number, title: string, spec: object): Told =>
+const protects = (at: number, title: string, spec: object): ConformanceCase =>
   same(
     at,
     title,
@@ -51,7 +56,7 @@ const protects = (at: number, title: string, spec: object): Told =>
 const own = (...roles: readonly string[]): There => ({ 'profile-A': { roles } });
 
 /** pkg/controllers/nodeclass/instanceprofile_test.go */
-export const profileStatusCases: readonly Told[] = [
+export const profileStatusCases: readonly ConformanceCase[] = [
   becomes(37, 'a profile is made with the role', a, [['role-A'], 1]),
   same(
     57,
@@ -200,7 +205,7 @@ interface Swept {
   readonly before?: (owner: Owner) => unknown;
 }
 /** The profiles that are left of one that is a day old, once it was swept twice, more than an hour apart, and what the last sweep says. */
-const swept = (at: number, title: string, { used, current, before }: Swept, expected: unknown): Told =>
+const swept = (at: number, title: string, { used, current, before }: Swept, expected: unknown): ConformanceCase =>
   same(
     at,
     title,
@@ -220,7 +225,7 @@ const swept = (at: number, title: string, { used, current, before }: Swept, expe
 const stays = [['profile-A'], ''];
 
 /** pkg/controllers/nodeclass/garbagecollection/suite_test.go */
-export const profileGarbageCases: readonly Told[] = [
+export const profileGarbageCases: readonly ConformanceCase[] = [
   swept(126, 'a profile that a claim was launched with stays', { used: ['profile-A'] }, stays),
   swept(172, 'so does that of a node class', { before: ({ look }) => look(a), current: 'profile-A' }, stays),
   protects(204, 'one that was in use a moment ago stays', b),

@@ -4,7 +4,7 @@ import { Reservations } from '../../../cloud/aws/reservations.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type Told } from '../told.js';
+import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, now } from './account.js';
 import { plenty } from './validation.js';
 
@@ -84,7 +84,7 @@ const finds = (
 const id = (found: ResolvedCapacityReservation): string => found.id;
 const ending = [made('cr-1', {}, { EndDate: inMinutes(60) })];
 const states = ['expired', 'cancelled', 'pending', 'failed', 'scheduled'] as const;
-const readiness = (at: number, isOff: boolean): Told =>
+const readiness = (at: number, isOff: boolean): ConformanceCase =>
   same(
     at,
     `ready with the gate ${isOff ? 'off' : 'on'}`,
@@ -95,7 +95,7 @@ const readiness = (at: number, isOff: boolean): Told =>
   );
 
 /** pkg/controllers/nodeclass/capacityreservation_test.go */
-export const reservationStatusCases: readonly Told[] = [
+export const reservationStatusCases: readonly ConformanceCase[] = [
   same(
     149,
     'a reservation that does not say whether it is interruptible',
@@ -190,7 +190,7 @@ const counts = (play: (reservations: Reservations) => Promise<void> | void, expe
   }, expected);
 
 /** pkg/providers/capacityreservation/suite_test.go */
-export const reservationCountCases: readonly Told[] = [
+export const reservationCountCases: readonly ConformanceCase[] = [
   same(
     99,
     'counts are read with the reservations',

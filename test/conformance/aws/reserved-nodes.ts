@@ -7,7 +7,7 @@ import type { OperatorContext } from '../../../operator/context.js';
 import { followReservation, reservedClaims } from '../../../operator/reservations.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { same, type Told } from '../told.js';
+import { same, type ConformanceCase } from '../conformance-case.js';
 import { zone1 } from '../world.js';
 import { now, resolved, type Given } from './account.js';
 import { inPlace, type Place } from './instances.js';
@@ -28,7 +28,13 @@ function put({ kube }: Place, name: string, own: Readonly<Record<string, string>
 }
 
 /** Offerings of m5.large that are available, once a notice of an instance in a zone was read. */
-const hides = (at: number, title: string, kind: string, own: Readonly<Record<string, string>>, given: Given): Told =>
+const hides = (
+  at: number,
+  title: string,
+  kind: string,
+  own: Readonly<Record<string, string>>,
+  given: Given,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -58,7 +64,7 @@ const hides = (at: number, title: string, kind: string, own: Readonly<Record<str
 const inZone = { [labels.instanceType]: 'm5.large', [labels.zone]: zone1 };
 
 /** pkg/controllers/interruption/suite_test.go, what is then left alone. */
-export const hiddenOfferingCases: readonly Told[] = [
+export const hiddenOfferingCases: readonly ConformanceCase[] = [
   hides(
     279,
     'a spot warning keeps launches from the offering',
@@ -97,7 +103,7 @@ const join = ({ kube }: Place): unknown =>
   kube.put('Node', { metadata: { name: 'n', labels: reserved }, spec: { providerID: providerIdOf('i-c') } });
 
 /** pkg/controllers/capacityreservation/capacitytype/suite_test.go */
-export const turnedOnDemandCases: readonly Told[] = [
+export const turnedOnDemandCases: readonly ConformanceCase[] = [
   same(
     122,
     'claim and node are on demand once the instance has left its reservation',
@@ -144,7 +150,12 @@ const block = (id: string, minutes: number, of: Partial<CapacityReservation> = {
   ...{ CapacityReservationId: id, State: 'active', EndDate: new Date(now + minutes * 60_000) },
   ...{ ReservationType: 'capacity-block', ...of },
 });
-const leaves = (at: number, title: string, all: readonly CapacityReservation[], expected: readonly string[]): Told =>
+const leaves = (
+  at: number,
+  title: string,
+  all: readonly CapacityReservation[],
+  expected: readonly string[],
+): ConformanceCase =>
   same(
     at,
     title,
@@ -171,7 +182,7 @@ const leaves = (at: number, title: string, all: readonly CapacityReservation[], 
 const usual = { ReservationType: 'default' } as const;
 
 /** pkg/controllers/capacityreservation/expiration/suite_test.go */
-export const endingBlockCases: readonly Told[] = [
+export const endingBlockCases: readonly ConformanceCase[] = [
   leaves(
     93,
     'nodes leave a capacity block that is about to end',

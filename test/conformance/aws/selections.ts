@@ -1,7 +1,7 @@
 import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, type Given } from './account.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -131,7 +131,7 @@ const g1 = 'sg-test1';
 const g2 = 'sg-test2';
 
 /** pkg/controllers/nodeclass/subnet_test.go */
-export const subnetStatusCases: readonly Told[] = [
+export const subnetStatusCases: readonly ConformanceCase[] = [
   same(
     54,
     'subnets with their zones',
@@ -156,7 +156,7 @@ export const subnetStatusCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclass/securitygroup_test.go */
-export const groupStatusCases: readonly Told[] = [
+export const groupStatusCases: readonly ConformanceCase[] = [
   same(
     51,
     'security groups with their names',
@@ -190,7 +190,7 @@ const together = (look: (status: EC2NodeClassStatus) => readonly unknown[], expe
   }, [JSON.stringify([expected, 'True'])]);
 
 /** pkg/providers/subnet/suite_test.go */
-export const subnetCases: readonly Told[] = [
+export const subnetCases: readonly ConformanceCase[] = [
   same([102, 313], 'by id', subnets([subnetTerms({ id: s1 }), [s1]])),
   same(120, 'by ids', subnets([subnetTerms({ id: s1 }, { id: s2 }), [s1, s2]])),
   same(148, 'by ids and tags', subnets([subnetTerms({ id: s1, tags: bar }, { id: s2, tags: bar }), [s1, s2]])),
@@ -215,7 +215,7 @@ export const subnetCases: readonly Told[] = [
 ];
 
 /** pkg/providers/securitygroup/suite_test.go */
-export const groupCases: readonly Told[] = [
+export const groupCases: readonly ConformanceCase[] = [
   same(101, 'all', groups([{}, all3])),
   same([119, 137], 'by tags', groups([firstTwoGroups, [g1, g2]])),
   same([159, 275], 'by id', groups([groupTerms({ id: g1 }), [g1]])),

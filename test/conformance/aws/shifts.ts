@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { publishNewEvents } from '../../../operator/pool-events.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { same, type Told } from '../told.js';
+import { same, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1, zone2, zone3 } from '../world.js';
 import { now, resolved } from './account.js';
 import { inPlace } from './instances.js';
@@ -18,13 +18,13 @@ interface Shifted {
   readonly looks: readonly (readonly string[])[];
 }
 
-/** What NodePools are told at each look: of which kind, and whether zone and zone id are named. */
-const tells = (
+/** Events of NodePools at each look: their kind, and whether zone and zone id are named. */
+const warns = (
   at: number,
   title: string,
   { pools = [nodePool('default')], looks }: Shifted,
   expected: unknown,
-): Told => {
+): ConformanceCase => {
   let shifted: readonly string[] = [];
   const shifts = () =>
     shifted.map((awayFrom) => ({ awayFrom, appliedStatus: 'APPLIED', expiryTime: now / 1000 + 3600 }));
@@ -70,14 +70,14 @@ const within = (name: string, ...zones: readonly string[]): NodePool => {
 };
 
 /** pkg/controllers/arczonalshift/suite_test.go */
-export const zonalShiftCases: readonly Told[] = [
-  tells(128, 'a NodePool is warned of a shift away from a zone', { looks: [[away]] }, [started]),
-  tells(137, 'and told when it is over', { looks: [[away], []] }, [started, over]),
-  tells(150, 'not one of other zones', { pools: [within('default', zone2, zone3)], looks: [[away]] }, [[]]),
-  tells(165, 'one that names no zone is', { pools: [nodePool('default')], looks: [[away], [away]] }, [started, []]),
-  tells(173, 'a zone in which the node class has no subnet', { looks: [['tz1-az26']] }, [[]]),
-  tells(182, 'a shift that goes on is told once', { looks: [[away], [away], [away]] }, [started, [], []]),
-  tells(
+export const zonalShiftCases: readonly ConformanceCase[] = [
+  warns(128, 'a NodePool is warned of a shift away from a zone', { looks: [[away]] }, [started]),
+  warns(137, 'and told when it is over', { looks: [[away], []] }, [started, over]),
+  warns(150, 'not one of other zones', { pools: [within('default', zone2, zone3)], looks: [[away]] }, [[]]),
+  warns(165, 'one that names no zone is', { pools: [nodePool('default')], looks: [[away], [away]] }, [started, []]),
+  warns(173, 'a zone in which the node class has no subnet', { looks: [['tz1-az26']] }, [[]]),
+  warns(182, 'a shift that goes on is told once', { looks: [[away], [away], [away]] }, [started, [], []]),
+  warns(
     194,
     'of two NodePools the one that it is about',
     { pools: [nodePool('default'), within('b', zone2)], looks: [[away]] },

@@ -1,7 +1,7 @@
 import { daemonSet } from '../../cases/objects.js';
 import { machineResources } from '../../../cloud/aws/capacity.js';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
-import { gives, same, type Told } from '../told.js';
+import { gives, same, type ConformanceCase } from '../conformance-case.js';
 import { pod } from '../world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import type { Given } from './account.js';
@@ -11,7 +11,13 @@ import { plansOn, type Outcome } from './plans.js';
 
 const storage = (size: string, name = 'p') => pod(name, { requests: { 'ephemeral-storage': size } });
 
-const plan = (at: number, title: string, spec: object, sizes: readonly string[], expected: Partial<Outcome>): Told =>
+const plan = (
+  at: number,
+  title: string,
+  spec: object,
+  sizes: readonly string[],
+  expected: Partial<Outcome>,
+): ConformanceCase =>
   same(
     at,
     title,
@@ -31,7 +37,7 @@ const none: Partial<Outcome> = { left: [] };
 const left = (...names: readonly string[]): Partial<Outcome> => ({ left: names });
 
 /** MiB that a node of m5.xlarge keeps from pods. */
-const kept = (at: number, title: string, spec: object, expected: number): Told =>
+const kept = (at: number, title: string, spec: object, expected: number): ConformanceCase =>
   same(
     at,
     title,
@@ -43,7 +49,7 @@ const kept = (at: number, title: string, spec: object, expected: number): Told =
   );
 
 /** pkg/providers/launchtemplate/suite_test.go, what nodes have room for. */
-export const storageCases: readonly Told[] = [
+export const storageCases: readonly ConformanceCase[] = [
   same(
     832,
     'beside a DaemonSet that asks for storage',

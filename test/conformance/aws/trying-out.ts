@@ -10,7 +10,7 @@ import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { refusal } from '../../builders/aws-world.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, type Given } from './account.js';
 import { machine } from './machines.js';
@@ -81,7 +81,7 @@ const said = ({ conditions }: EC2NodeClassStatus, type = 'ValidationSucceeded'):
 };
 const says = (of: Trial, expected: string): Check => gives(async () => said(await trial(of).resolve()), expected);
 /** The API server refuses such tags; what is held here is a node class that an older definition let through. */
-const wrongTag = (at: number, title: string, key: string): Told =>
+const wrongTag = (at: number, title: string, key: string): ConformanceCase =>
   same(
     at,
     title,
@@ -101,7 +101,7 @@ const wrongTag = (at: number, title: string, key: string): Told =>
 const noIdentity = { types: ['m5.large'], options: { isolatedVpc: false } } satisfies Given;
 const gone = refusal('NoSuchEntityException', 'no such profile', 'iam:GetInstanceProfile', 404);
 const away = refusal('ServiceUnavailable', 'later', 'iam:GetInstanceProfile', 503);
-const profile = (at: number, title: string, error: Error, expected: string): Told =>
+const profile = (at: number, title: string, error: Error, expected: string): ConformanceCase =>
   same(
     at,
     title,
@@ -123,8 +123,8 @@ const profile = (at: number, title: string, error: Error, expected: string): Tol
 
 const cluster = (network: object) => () =>
   Promise.resolve({ cluster: { endpoint: 'https://x', kubernetesNetworkConfig: network, version: '1.32' } });
-/** What nodes are told of the addresses of services: asked of EKS for AL2023 alone. */
-const addresses = (at: number, network: object, expected: string): Told =>
+/** The service CIDR that nodes get; EKS is asked for it for AL2023 alone. */
+const addresses = (at: number, network: object, expected: string): ConformanceCase =>
   same(
     at,
     `the addresses of services: ${expected}`,
@@ -140,7 +140,7 @@ const addresses = (at: number, network: object, expected: string): Told =>
       return [status, text.includes(expected)];
     }, ['True', true]),
   );
-const otherFamily = (at: number, family: string, alias: string, version = '1.32'): Told =>
+const otherFamily = (at: number, family: string, alias: string, version = '1.32'): ConformanceCase =>
   same(
     at,
     `EKS is not asked for ${family}`,
@@ -163,7 +163,7 @@ const otherFamily = (at: number, family: string, alias: string, version = '1.32'
     }, ['True', 0]),
   );
 
-const conditionCases: readonly Told[] = [
+const conditionCases: readonly ConformanceCase[] = [
   profile(79, 'the role of an instance profile is not there', gone, 'False/DependenciesNotReady'),
   profile(93, 'the instance profile is not known yet', away, 'Unknown'),
   otherFamily(151, 'AL2', 'al2@latest'),
@@ -221,7 +221,7 @@ const conditionCases: readonly Told[] = [
 const unauthorized = (message = 'You are not authorized'): Error =>
   refusal('UnauthorizedOperation', message, 'ec2:Some', 403);
 /** A refusal that holds for half an hour, and what it says. */
-const denied = (at: number, title: string, refusals: Refusals, reason: string, words: string): Told =>
+const denied = (at: number, title: string, refusals: Refusals, reason: string, words: string): ConformanceCase =>
   same(
     at,
     title,
@@ -243,7 +243,7 @@ const noProfile = refusal(
 const boundary = 'with an explicit deny in a permissions boundary';
 const control = 'with an explicit deny in a service control policy';
 
-const permissionCases: readonly Told[] = [
+const permissionCases: readonly ConformanceCase[] = [
   denied(
     556,
     'no permission to launch fleets',
@@ -302,7 +302,7 @@ const tries = (of: Trial, look: (asked: Asked) => unknown, expected: unknown): C
   }, expected);
 const typeOf = ({ instances }: Asked): unknown => instances[0]?.InstanceType;
 const tenancyOf = ({ templates }: Asked): unknown => templates[0]?.LaunchTemplateData?.Placement?.Tenancy ?? 'default';
-const windows = (at: number, family: string, version = '1.32'): Told =>
+const windows = (at: number, family: string, version = '1.32'): ConformanceCase =>
   same(
     at,
     `m5.large for ${family}`,
@@ -319,7 +319,7 @@ const windows = (at: number, family: string, version = '1.32'): Told =>
       'm5.large',
     ),
   );
-const tenancy = (at: number, title: string, pools: NonNullable<Trial['pools']>, expected: string): Told =>
+const tenancy = (at: number, title: string, pools: NonNullable<Trial['pools']>, expected: string): ConformanceCase =>
   same(at, title, tries({ pools }, tenancyOf, expected));
 const ofTenancy = (...values: readonly string[]): NonNullable<Trial['pools']> => [
   [oneOf(awsLabels.instanceTenancy, ...values)],
@@ -334,7 +334,7 @@ const list = {
   ].map(([networkCardIndex, deviceIndex, interfaceType]) => ({ networkCardIndex, deviceIndex, interfaceType })),
 };
 
-const choiceCases: readonly Told[] = [
+const choiceCases: readonly ConformanceCase[] = [
   windows(639, 'Windows2019'),
   windows(640, 'Windows2022'),
   windows(641, 'Windows2025', '1.35'),
@@ -403,4 +403,4 @@ const choiceCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclass/validation_test.go, what is tried out. */
-export const trialCases: readonly Told[] = [...conditionCases, ...permissionCases, ...choiceCases];
+export const trialCases: readonly ConformanceCase[] = [...conditionCases, ...permissionCases, ...choiceCases];

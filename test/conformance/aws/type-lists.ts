@@ -6,7 +6,7 @@ import type { InstanceType } from '../../../core/instance-type.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { applyOverlays } from '../../../packing/compile/overlays.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { gives, same, type Told } from '../told.js';
+import { gives, same, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, pod, pool, zone1 } from '../world.js';
 import { account, outcomeOf, type Account } from './account.js';
 import { alias } from './launch-templates.js';
@@ -19,7 +19,7 @@ const differing = (lists: readonly List[]): number => new Set(lists.map((list) =
 const listWith = ({ provider, nodeClass }: Account, spec: object): Promise<List> =>
   provider.instanceTypes(pool(), { ...nodeClass, spec: { ...nodeClass.spec, ...spec } });
 /** Whether every change of the node class, upon those before, makes another list. */
-const changing = (at: number, title: string, given: object, changes: readonly object[]): Told =>
+const changing = (at: number, title: string, given: object, changes: readonly object[]): ConformanceCase =>
   same(
     at,
     title,
@@ -68,14 +68,14 @@ const askedAnew = (call: string, answers: readonly [object, object]): Promise<bo
       return before === after;
     }),
   );
-const anew = (at: number, title: string, call: string, answers: readonly [object, object]): Told =>
+const anew = (at: number, title: string, call: string, answers: readonly [object, object]): ConformanceCase =>
   same(
     at,
     title,
     gives(() => askedAnew(call, answers), [true, false]),
   );
 
-const violating = (at: number, ofPool: string, ofPod: string): Told =>
+const violating = (at: number, ofPool: string, ofPod: string): ConformanceCase =>
   same(
     at,
     `a pod on a ${ofPod} machine, of a NodePool with ${ofPool} ones`,
@@ -105,7 +105,7 @@ const overlaid = (types: List): List =>
   applyOverlays([nodePools.mustParse(pool())], new Map([['default', types]]), [priced]).catalogues.get('default') ?? [];
 
 /** pkg/providers/instancetype/suite_test.go, what makes another list of types, and what of it can be had. */
-export const typeListCases: readonly Told[] = [
+export const typeListCases: readonly ConformanceCase[] = [
   same(
     2643,
     'the same list where nothing has changed',

@@ -1,6 +1,6 @@
 import { labels } from '../../../api/labels.js';
 import { readMime } from '../../../cloud/aws/user-data/mime.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, outcomeOf, userDataOf, type Asked, type Given } from './account.js';
 import { alias, custom } from './launch-templates.js';
@@ -36,7 +36,7 @@ const call = [
   '--register-with-taints="karpenter.sh/unregistered=:NoExecute" --max-pods=110',
 ];
 /** The parts of AL2's user data: those of the node class, and the call last. */
-const al2 = (at: number, title: string, userData: string | undefined, own: readonly string[]): Told =>
+const al2 = (at: number, title: string, userData: string | undefined, own: readonly string[]): ConformanceCase =>
   same(
     at,
     `AL2: ${title}`,
@@ -55,7 +55,7 @@ const al2 = (at: number, title: string, userData: string | undefined, own: reado
     ),
   );
 
-const al2Cases: readonly Told[] = [
+const al2Cases: readonly ConformanceCase[] = [
   al2(2090, 'parts of the node class', mime(version, content), [hello]),
   al2(2103, 'in whichever order their headers are', mime(content, version), [hello]),
   al2(2116, 'a script of the node class', hello, [hello]),
@@ -64,7 +64,7 @@ const al2Cases: readonly Told[] = [
 
 const labelFlag = (text: string): string =>
   nodeConfig(text).spec.kubelet.flags.find((flag) => flag.startsWith('--node-labels')) ?? '';
-const labelled = (at: number, title: string, asked: Asked): Told =>
+const labelled = (at: number, title: string, asked: Asked): ConformanceCase =>
   same(
     at,
     `AL2023: ${title}`,
@@ -97,7 +97,7 @@ const generated = {
   },
 };
 /** The kinds of AL2023's parts, and what the last one says, in which Stowage's settings win. */
-const al2023 = (at: number, title: string, userData: string | undefined, kinds: readonly string[]): Told =>
+const al2023 = (at: number, title: string, userData: string | undefined, kinds: readonly string[]): ConformanceCase =>
   same(
     at,
     `AL2023: ${title}`,
@@ -123,7 +123,7 @@ const parts = [
   '',
 ];
 
-const al2023Cases: readonly Told[] = [
+const al2023Cases: readonly ConformanceCase[] = [
   same(
     2146,
     'AL2023: taints',
@@ -196,7 +196,7 @@ const windowsCheck = (given: Given, more: readonly string[]): Check =>
   has(given, ['<powershell>', ...more, ...windowsCall], true, onWindows);
 
 /** pkg/providers/launchtemplate/suite_test.go, user data of AL2, AL2023, Windows and Custom. */
-export const familyUserDataCases: readonly Told[] = [
+export const familyUserDataCases: readonly ConformanceCase[] = [
   ...al2Cases,
   ...al2023Cases,
   same(

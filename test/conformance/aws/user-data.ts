@@ -2,7 +2,7 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { labels } from '../../../api/labels.js';
 import { readMime } from '../../../cloud/aws/user-data/mime.js';
-import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, outcomeOf, userDataOf, type Asked, type Given } from './account.js';
 import { alias } from './launch-templates.js';
@@ -35,14 +35,14 @@ const picked = (from: Record<string, unknown>, like: object): object =>
   Object.fromEntries(Object.keys(like).map((key) => [key, from[key]]));
 
 /** Settings of kubelet that AL2023 gets as they stand. */
-export const passed = ([at, title, settings, expected = settings]: Row): Told =>
+export const passed = ([at, title, settings, expected = settings]: Row): ConformanceCase =>
   same(
     at,
     title,
     saying((text) => picked(configOf(text), expected), { spec: { kubelet: settings } }, expected),
   );
 /** Settings of kubelet that Bottlerocket gets under names of its own. */
-const translated = ([at, title, kubelet, expected]: Row): Told =>
+const translated = ([at, title, kubelet, expected]: Row): ConformanceCase =>
   same(
     at,
     `Bottlerocket: ${title}`,
@@ -72,7 +72,7 @@ export const gate = { options: { kubeletExpressions: true } };
 export const expression = 'min(110, 20 * 2)';
 const bytes = 'karpenter_ec2nodeclasses_userdata_bytes';
 
-const sizes: readonly Told[] = [
+const sizes: readonly ConformanceCase[] = [
   same(
     1172,
     `the size of user data before it is encoded (${bytes})`,
@@ -102,7 +102,7 @@ const sizes: readonly Told[] = [
   ),
 ];
 
-const kubeletCases: readonly Told[] = [
+const kubeletCases: readonly ConformanceCase[] = [
   same(
     1203,
     'AL2 is told not to reckon the number of pods itself',
@@ -195,7 +195,7 @@ mode = 'always'
 essential = true
 `;
 const bound = ['--dirs', '/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'];
-const raid = (at: number, title: string, version: string, expected: object, userData?: string): Told =>
+const raid = (at: number, title: string, version: string, expected: object, userData?: string): ConformanceCase =>
   same(
     at,
     title,
@@ -213,7 +213,7 @@ const raid = (at: number, title: string, version: string, expected: object, user
   );
 const mount = '000-mount-instance-storage';
 
-const diskCases: readonly Told[] = [
+const diskCases: readonly ConformanceCase[] = [
   same(
     1495,
     'AL2 makes one of its local disks',
@@ -277,7 +277,7 @@ export const required: Asked = { needs: Object.entries(twoLabels).map(([key, val
 const bottlerocket = (more: object = {}): Given => ({ spec: { ...alias('bottlerocket'), ...more } });
 const reserved = { cpu: '2', memory: '3Gi', 'ephemeral-storage': '10Gi' };
 
-const bottlerocketCases: readonly Told[] = [
+const bottlerocketCases: readonly ConformanceCase[] = [
   same(
     1587,
     'settings of the node class, in which those of the cluster win',
@@ -394,8 +394,8 @@ const bottlerocketCases: readonly Told[] = [
 
 const byCpus = { cpu: 'vcpus * 30', memory: 'memory_mib / 100' };
 const worth = { cpu: '60m', memory: '96Mi' };
-/** What a launch of m5.large tells kubelet to keep, and how much of each packing keeps from pods. */
-const parity = (at: number, field: 'kubeReserved' | 'systemReserved'): Told =>
+/** What kubelet reserves on m5.large by its user data, and what packing reserves. */
+const parity = (at: number, field: 'kubeReserved' | 'systemReserved'): ConformanceCase =>
   same(
     at,
     `${field} by expression, to kubelet and to packing alike`,
@@ -410,7 +410,7 @@ const parity = (at: number, field: 'kubeReserved' | 'systemReserved'): Told =>
     }, [worth, 60]),
   );
 
-const expressionCases: readonly Told[] = [
+const expressionCases: readonly ConformanceCase[] = [
   parity(1790, 'kubeReserved'),
   parity(1840, 'systemReserved'),
   same(
@@ -434,7 +434,7 @@ const expressionCases: readonly Told[] = [
 ];
 
 /** pkg/providers/launchtemplate/suite_test.go, user data but for the nodes of AL2, AL2023 and Windows. */
-export const userDataCases: readonly Told[] = [
+export const userDataCases: readonly ConformanceCase[] = [
   ...sizes,
   ...kubeletCases,
   ...diskCases,

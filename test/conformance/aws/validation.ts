@@ -1,7 +1,7 @@
 import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
 import type { AmiFamily, EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { refusal } from '../../builders/aws-world.js';
 import { account, type Given } from './account.js';
 
@@ -34,10 +34,15 @@ async function validated({ calls, spec, options }: Given): Promise<readonly (str
 const says = (given: Given, status: string, reason?: string): Check => gives(() => validated(given), [status, reason]);
 const nothing = () => Promise.resolve({});
 const away = () => Promise.reject(refusal('InternalError', 'words', 'ec2:Describe', 500));
-const waiting = (at: number, title: string, call: string, answer: () => Promise<object>, status: string): Told =>
-  same(at, title, says({ calls: { [call]: answer } }, status, 'DependenciesNotReady'));
+const waiting = (
+  at: number,
+  title: string,
+  call: string,
+  answer: () => Promise<object>,
+  status: string,
+): ConformanceCase => same(at, title, says({ calls: { [call]: answer } }, status, 'DependenciesNotReady'));
 
-const dependencyCases: readonly Told[] = [
+const dependencyCases: readonly ConformanceCase[] = [
   waiting(78, 'images are not found', 'describeImages', nothing, 'False'),
   waiting(80, 'security groups are not found', 'describeSecurityGroups', nothing, 'False'),
   waiting(81, 'subnets are not found', 'describeSubnets', nothing, 'False'),
@@ -46,10 +51,10 @@ const dependencyCases: readonly Told[] = [
   waiting(95, 'subnets are not known yet', 'describeSubnets', away, 'Unknown'),
 ];
 
-const kubelet = (at: number, title: string, settings: Kubelet, status: string, reason?: string): Told =>
+const kubelet = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
   same(at, title, says({ spec: { kubelet: settings } }, status, reason));
 /** What is said of settings of a family. */
-const family = (at: number, title: string, of: AmiFamily, settings: Kubelet, expected?: string): Told =>
+const family = (at: number, title: string, of: AmiFamily, settings: Kubelet, expected?: string): ConformanceCase =>
   same(
     at,
     `${title}: ${of}`,
@@ -60,7 +65,7 @@ const invalid = 'InvalidKubeletConfiguration';
 const addresses = { clusterDNS: ['10.0.0.10', '10.0.0.11'] };
 const pull = { registryPullQPS: 10 };
 
-const kubeletCases: readonly Told[] = [
+const kubeletCases: readonly ConformanceCase[] = [
   kubelet(
     252,
     'images are collected until above when',
@@ -84,16 +89,16 @@ const kubeletCases: readonly Told[] = [
   family(346, 'a setting that is passed on', 'Custom', pull),
 ];
 
-const gated = (at: number, title: string, settings: Kubelet, status: string, reason?: string): Told =>
+const gated = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
   same(at, title, says({ options: { kubeletExpressions: true }, spec: { kubelet: settings } }, status, reason));
-const unreadable = (at: number, title: string, settings: Kubelet): Told =>
+const unreadable = (at: number, title: string, settings: Kubelet): ConformanceCase =>
   gated(at, title, settings, 'False', 'KubeletExpressionInvalid');
-const failing = (at: number, title: string, settings: Kubelet): Told =>
+const failing = (at: number, title: string, settings: Kubelet): ConformanceCase =>
   gated(at, title, settings, 'False', 'KubeletExpressionEvaluationFailed');
 const byEnis = 'min(110, default_enis * (ips_per_eni - 1))';
 const disabled = 'KubeletExpressionsDisabled';
 
-const expressionCases: readonly Told[] = [
+const expressionCases: readonly ConformanceCase[] = [
   unreadable(402, 'pods by what does not end', { maxPods: 'min(110,' }),
   unreadable(405, 'pods by a name that nobody knows', { maxPods: 'undefined_var + 1' }),
   unreadable(408, 'pods by a condition', { maxPods: 'vcpus > 4' }),
@@ -121,4 +126,4 @@ const expressionCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclass/validation_test.go, what is known without a dry run. */
-export const validationCases: readonly Told[] = [...dependencyCases, ...kubeletCases, ...expressionCases];
+export const validationCases: readonly ConformanceCase[] = [...dependencyCases, ...kubeletCases, ...expressionCases];

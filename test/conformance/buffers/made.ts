@@ -1,7 +1,7 @@
 import { capacityBuffers, type CapacityBuffer } from '../../../api/autoscaling/capacity-buffer.js';
 import type { Container, PodSpec, PodTemplateSpec } from '../../../api/kubernetes.js';
 import { resolveBuffer, type BufferObjects } from '../../../packing/compile/buffers.js';
-import { gives, type Check } from '../told.js';
+import { gives, type Check } from '../conformance-case.js';
 
 export const container = (requests: Readonly<Record<string, string>> = {}, name = 'c'): Container => ({
   name,

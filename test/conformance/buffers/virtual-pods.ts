@@ -1,7 +1,7 @@
 import type { Pod, PodTemplateSpec } from '../../../api/kubernetes.js';
 import { isBufferPod } from '../../../core/pods.js';
 import { bufferOfPod, bufferPods, type BufferObjects } from '../../../packing/compile/buffers.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { buffer, podTemplateRef, objectsOf, scalableRef, one, whole } from './made.js';
 import { noCache, provisioning } from './status.js';
 
@@ -38,7 +38,7 @@ const names = (...buffers: readonly (readonly [name: string, namespace?: string]
 const internals = 'lists of pods that Karpenter keeps while it plans';
 
 /** pkg/controllers/provisioning/buffers_test.go */
-export const bufferStatusCases: readonly Told[] = [
+export const bufferStatusCases: readonly ConformanceCase[] = [
   notApplicable([36, 40, 45, 57, 84], 'a pod that is none of a buffer has no buffer', internals),
   same(69, 'the buffer of a virtual pod', names(['spare'])),
   same(
@@ -103,7 +103,7 @@ const count = (size: number, spec: object, objects: BufferObjects = objectsOf({ 
   gives(() => bufferPods({ ...objects, capacityBuffers: [buffer(spec)] }).length, size);
 
 /** pkg/state/virtualpods/utilities_test.go */
-export const virtualPodCases: readonly Told[] = [
+export const virtualPodCases: readonly ConformanceCase[] = [
   same(
     [33, 260],
     'as many pods as the buffer says, with the labels of the template, bound to no node',
@@ -144,4 +144,4 @@ export const virtualPodCases: readonly Told[] = [
 ];
 
 /** pkg/state/virtualpods/virtualpods_test.go */
-export const virtualPodCacheCases: readonly Told[] = [notApplicable([[45, 248]], 'the cache', noCache)];
+export const virtualPodCacheCases: readonly ConformanceCase[] = [notApplicable([[45, 248]], 'the cache', noCache)];

@@ -3,7 +3,7 @@ import { isBalanced } from '../../../disruption/consolidation/balanced.js';
 import type { CountedNode } from '../../../disruption/consolidation/fleet.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { consolidates } from '../consolidations.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { cheap, dear, fleet, of, on, onDemand } from './fleet.js';
 
 type Policy = NodePoolDisruption['consolidationPolicy'];
@@ -34,7 +34,7 @@ const removes = (expected: boolean, ...pools: readonly (readonly CountedNode[])[
 const uniform = { price: 48.4, disruption: 90 };
 
 /** pkg/controllers/disruption/balanced_test.go */
-export const balancedMoveCases: readonly Told[] = [
+export const balancedMoveCases: readonly ConformanceCase[] = [
   same(38, 'a node that is too large', moves(true, 7.26, 4)),
   same(53, 'a node that is not needed', moves(true, 4.84, 5)),
   same(66, 'a saving that is not worth it', moves(false, 2.42, 9)),
@@ -72,7 +72,7 @@ export const balancedMoveCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/disruption/balanced_scoring_test.go */
-export const balancedScoreCases: readonly Told[] = [
+export const balancedScoreCases: readonly ConformanceCase[] = [
   same(186, 'every node of the pool counts', removes(true, times(5, 4.84, 2))),
   same(
     209,
@@ -135,7 +135,7 @@ export const balancedScoreCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/disruption/balanced_adversarial_test.go */
-export const balancedAdversarialCases: readonly Told[] = [
+export const balancedAdversarialCases: readonly ConformanceCase[] = [
   notApplicable(34, 'a price that is no number', 'prices are read as numbers, or not at all'),
   notApplicable(70, 'the scores of each pool', 'a verdict for each pool is all that there is'),
   same(117, 'nodes without a price', removes(true, [counted(4.84, 2), counted(0, 2), counted(4.84, 2)])),
@@ -146,7 +146,7 @@ const balanced = onDemand({ consolidationPolicy: 'Balanced' });
 const filled = (name: string, count: number) => Array.from({ length: count }, (_, i) => on(name, `${name}-${i}`));
 
 /** pkg/controllers/disruption/balanced_integration_test.go */
-export const balancedFleetCases: readonly Told[] = [
+export const balancedFleetCases: readonly ConformanceCase[] = [
   same(
     56,
     'a node that is too large is replaced',

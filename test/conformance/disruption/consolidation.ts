@@ -3,7 +3,7 @@ import { annotations, labels } from '../../../api/labels.js';
 import { offering } from '../../cases/catalogues.js';
 import type { CatalogueEntry } from '../../checker/types.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, likesAntiAffinity, spread } from '../topology-terms.js';
 import { oneOf, op, pod, unlabelled, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { budget, cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith, sold } from './fleet.js';
@@ -21,16 +21,16 @@ const dear3 = sold('dear3', 32, 3.2, {
   offerings: [zone1, zone2, zone3].map((zone) => offering(zone, 'on-demand', 3.2)),
 });
 
-const told =
-  'what people are told is in disruption/consolidation/rejections.ts and the events of docs/behaviour/events.md';
+const eventsElsewhere =
+  'events are in disruption/consolidation/rejections.ts and the events of docs/behaviour/events.md';
 const metric = 'a metric; that commands are looked at again is tested in disruption/consolidation/rules.test.ts';
 const looks = 'when the search looks again is the affair of workflows/consolidation (consolidation/when-it-searches)';
 
 const without = (key: string): Check =>
   run([poolWith(), of('n', dear).map((each) => unlabelled(each, key)), on('n', 'p')], none);
 
-export const watchedCases: readonly Told[] = [
-  notApplicable([104, 114, 125], 'events that say that a pool does not consolidate', told),
+export const watchedCases: readonly ConformanceCase[] = [
+  notApplicable([104, 114, 125], 'events that say that a pool does not consolidate', eventsElsewhere),
   same(
     137,
     'a node of a type that nobody knows',
@@ -58,7 +58,7 @@ const manyPools = (nodes: string): KubernetesObject[] =>
 const eachOf = (count: number): Outcome =>
   count === 0 ? none : { byGroup: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`pool-${i}`, count])) };
 
-export const budgetCases: readonly Told[] = [
+export const budgetCases: readonly ConformanceCase[] = [
   same(366, 'three empty nodes of ten', run([limit('3'), empties(10)], { count: 3 }, { more: inSteps })),
   same(388, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: inSteps })),
   same(411, 'no empty node', run([limit('0'), empties(10)], none)),
@@ -73,7 +73,7 @@ export const budgetCases: readonly Told[] = [
   notApplicable([714, 738, 802, 833, 903, 934], 'a look that budgets cut short is not the last', looks),
 ];
 
-const twice = (at: readonly [number, number], title: string, check: (options: object) => Check): Told[] => [
+const twice = (at: readonly [number, number], title: string, check: (options: object) => Check): ConformanceCase[] => [
   same(at[0], `${title}, on demand`, check({})),
   same(at[1], `${title}, on spot`, check(spot)),
 ];
@@ -104,7 +104,7 @@ const keeps = (options: object, n: readonly KubernetesObject[], ...rest: Kuberne
   );
 const large: PodOptions = { cpu: '22', labels: { app: 'kept' } };
 
-export const replaceCases: readonly Told[] = [
+export const replaceCases: readonly ConformanceCase[] = [
   ...twice([1058, 1059], 'a dear node makes way for a cheap one', (options) =>
     run([poolWith(), of('n', last, options), on('n', 'p')], { gone: ['n'], cheaper: true }, spotToSpot),
   ),
@@ -317,7 +317,7 @@ const started = (minutes: number, value: string): KubernetesObject[] =>
   );
 
 /** Of two cheap nodes, the second goes, and its pod moves to the first. */
-export const deleteCases: readonly Told[] = [
+export const deleteCases: readonly ConformanceCase[] = [
   same(2421, 'a node whose pod fits elsewhere goes', deletes([...two(), ...onB()])),
   same(
     2462,
@@ -444,7 +444,7 @@ const waits = 'between a decision and its start it is looked at again; workflows
 const three = (options: object): KubernetesObject[] =>
   ['a', 'b', 'c'].flatMap((name) => [...of(name, last, options), on(name, `p-${name}`)]);
 
-export const severalCases: readonly Told[] = [
+export const severalCases: readonly ConformanceCase[] = [
   notApplicable(
     [3570, 3657, 3741, 3785, 3820, 3857, 3895, 4235, 4236, 4396, 4397],
     'what changes while a command waits',

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { annotations } from '../../../api/labels.js';
 import { daemonSet } from '../../cases/objects.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { pod } from '../world.js';
 import { cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith } from './fleet.js';
 
@@ -36,12 +36,12 @@ const ripe = 'a node is consolidatable by the clock, whatever its condition says
 const wholeFleet =
   'every search looks at every node (consolidation/all-nodes-are-considered): nothing is left for the next one to begin with';
 
-export const singleNodeCases: readonly Told[] = [
+export const singleNodeCases: readonly ConformanceCase[] = [
   notApplicable([104, 130], 'the order in which single nodes are tried, pools in turn', wholeFleet),
   notApplicable([119, 172, 193], 'pools that a search did not come to go first in the next one', wholeFleet),
 ];
 
-export const emptinessCases: readonly Told[] = [
+export const emptinessCases: readonly ConformanceCase[] = [
   notApplicable(86, 'how many nodes might go', 'a metric'),
   same(111, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
   same(153, 'no empty node', run([limit('0%'), empties(10)], { count: 0 })),
@@ -113,7 +113,7 @@ const buffer = (replicas: number): KubernetesObject =>
 const kept = (replicas: number, cpu = '3'): KubernetesObject[] => [template(cpu), buffer(replicas)];
 
 /** Capacity buffers: what is kept free on a node keeps the node. */
-export const emptyBufferCases: readonly Told[] = [
+export const emptyBufferCases: readonly ConformanceCase[] = [
   same(808, 'a node that holds what a buffer keeps free stays', run([onDemand(), of('n'), kept(1)], stays)),
   same(825, 'it goes once the buffer is gone', run([onDemand(), of('n')], gone)),
   same(
@@ -131,7 +131,7 @@ export const emptyBufferCases: readonly Told[] = [
 ];
 
 /** The same in consolidation_test.go. */
-export const bufferCases: readonly Told[] = [
+export const bufferCases: readonly ConformanceCase[] = [
   same(
     [5147, 5192],
     'a node with nothing but what a buffer keeps free is not empty',

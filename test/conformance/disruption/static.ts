@@ -8,7 +8,7 @@ import {
   type StaticContext,
 } from '../../../disruption/static-capacity/static-capacity.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
 const at = '2026-01-01T00:00:00Z';
@@ -83,7 +83,7 @@ const room = (expected: number, replicas: number, views: readonly NodeView[], no
 const workflow = 'pools are kept by workflows/static-capacity, whose tests have it';
 const helpers = "helpers of Karpenter's own code";
 
-export const staticProvisioningCases: readonly Told[] = [
+export const staticProvisioningCases: readonly ConformanceCase[] = [
   notApplicable(
     [124, 142, 160, 174, 188, 394, 456, 527, 554],
     'when claims are created, and what stands in them',
@@ -109,7 +109,7 @@ const ranked = [
   ...members(2, { pods: [pod()], marked: true }, 'd'),
 ];
 
-export const staticDeprovisioningCases: readonly Told[] = [
+export const staticDeprovisioningCases: readonly ConformanceCase[] = [
   notApplicable([117, 151, 160, 385], 'when claims are deleted', workflow),
   same(197, 'no more nodes than replicas', removes([], 3, members(2))),
   same(
@@ -149,7 +149,7 @@ export const staticDeprovisioningCases: readonly Told[] = [
 const budgets =
   'budgets count for every reason alike; disruption/budgets/budgets.test.ts and apis/v1/nodepool_budgets_test.go have them';
 const marked = member('n0', { marked: true });
-export const staticDriftCases: readonly Told[] = [
+export const staticDriftCases: readonly ConformanceCase[] = [
   notApplicable([84, 143, 203, 670], 'budgets of static pools', budgets),
   same(367, 'limits of nodes that leave no room', room(0, 5, members(5), 5)),
   same(405, 'limits of nodes that leave room for all', room(5, 5, members(5), 10)),

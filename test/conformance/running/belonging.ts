@@ -1,13 +1,13 @@
 import { managedClaims, nodeOf } from '../../../cluster/cluster.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
 import { isReschedulable } from '../../../core/pods.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign, joins } from './claims.js';
 
 const providerID = 'fake:///a/i-1';
 
 /** What is found in a cluster of one claim, one Node and some pods. */
-const finds = (expected: unknown, node: string | undefined, tell: (world: ActivityWorld) => unknown): Check => ({
+const finds = (expected: unknown, node: string | undefined, result: (world: ActivityWorld) => unknown): Check => ({
   expected,
   outcome: async () => {
     const world = await createActivityWorld();
@@ -27,7 +27,7 @@ const finds = (expected: unknown, node: string | undefined, tell: (world: Activi
       });
     }
     await world.synced();
-    const answer = tell(world);
+    const answer = result(world);
     world.stop();
     return answer;
   },
@@ -43,7 +43,7 @@ const podsOn =
       .map(({ metadata }) => metadata.name);
 
 /** pkg/utils/node/suite_test.go */
-export const nodeUtilCases: readonly Told[] = [
+export const nodeUtilCases: readonly ConformanceCase[] = [
   same(66, 'the claim of a Node', finds('c1', providerID, claimOf)),
   same(77, 'a Node of another instance', finds(undefined, 'fake:///a/i-2', claimOf)),
   same(87, 'a Node without an instance', finds(undefined, undefined, claimOf)),
@@ -53,7 +53,7 @@ export const nodeUtilCases: readonly Told[] = [
 ];
 
 /** pkg/utils/nodeclaim/suite_test.go */
-export const claimUtilCases: readonly Told[] = [
+export const claimUtilCases: readonly ConformanceCase[] = [
   same(
     118,
     'the claim owns its Node',

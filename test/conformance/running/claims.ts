@@ -4,7 +4,7 @@ import { labels, taints } from '../../../api/labels.js';
 import { nodeClaim } from '../../builders/activity-world.js';
 import { said } from './nodes.js';
 import { running, second, type Running } from './stage.js';
-import type { Check } from '../told.js';
+import type { Check } from '../conformance-case.js';
 
 interface ClaimOptions {
   readonly metadata?: Partial<NodeClaim['metadata']>;
@@ -71,17 +71,17 @@ export async function join(it: Running, options: JoinOptions = {}, claim = 'c1')
   await it.pass(options.afterMs ?? 10 * second);
 }
 
-/** A claim is asked for, its node joins, and the node is told of. */
+/** A claim is requested, its node joins, and the node is examined. */
 export const joins = (
   expected: unknown,
-  tell: (node: Node, it: Running) => unknown,
+  result: (node: Node, it: Running) => unknown,
   claim: ClaimOptions = {},
   node: JoinOptions = {},
 ): Check =>
   running(expected, async (it) => {
     await ask(it, claim);
     await join(it, node);
-    return tell(it.get('Node', node.name ?? 'n1')!, it);
+    return result(it.get('Node', node.name ?? 'n1')!, it);
   });
 
 /** Registered and Initialized of the claim, by their status. */

@@ -1,4 +1,4 @@
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { ask, foreign } from './claims.js';
 import { isThere, podOn, providerIdOf, runningNode } from './nodes.js';
 import { minute, running, second, startMs, type Running } from './stage.js';
@@ -14,7 +14,7 @@ const lost = (expected: unknown, names: readonly string[], options: Parameters<t
   });
 
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
-export const garbageCases: readonly Told[] = [
+export const garbageCases: readonly ConformanceCase[] = [
   same(85, 'a claim whose instance is gone and whose Node is not Ready goes', lost(0, ['n1'], { isReady: false })),
   same(112, 'but not while its Node is Ready', lost(1, ['n1'])),
   same(
@@ -51,10 +51,10 @@ const expired = (it: Running): readonly object[] =>
     }));
 const once = [{ reason: 'expired', nodepool: 'default', mode: 'graceful' }];
 
-/** A claim that expires a minute after the case begins, and what is told after some. */
+/** A claim that expires a minute after the case begins, and what is found some time later. */
 const expires = (
   expected: unknown,
-  tell: (it: Running) => unknown,
+  result: (it: Running) => unknown,
   options: { spec?: object; afterMs?: number; claim?: object; pods?: number } = {},
 ): Check =>
   running(
@@ -71,13 +71,13 @@ const expires = (
         });
       }
       await it.pass(options.afterMs ?? 10 * minute);
-      return tell(it);
+      return result(it);
     },
     { boots: true },
   );
 
 /** pkg/controllers/nodeclaim/expiration/suite_test.go */
-export const expirationCases: readonly Told[] = [
+export const expirationCases: readonly ConformanceCase[] = [
   same([90, 106], 'expired nodes are counted', expires(once, expired)),
   same(
     122,

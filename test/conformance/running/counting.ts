@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign } from './claims.js';
 import { podOn, runningNode } from './nodes.js';
 import { addOther } from './pools.js';
@@ -35,33 +35,33 @@ const drop = (it: Running, name: string): void => {
   for (const kind of ['Node', 'NodeClaim'] as const) it.kube.remove(kind, { name });
   it.cloud.kill(`fake:///a/i-${name}`);
 };
-const told = (expected: unknown, tell: (it: Running) => unknown, options: object = {}): Check =>
+const counts = (expected: unknown, result: (it: Running) => unknown, options: object = {}): Check =>
   running(
     expected,
     async (it) => {
       await it.pass(10 * second);
-      return tell(it);
+      return result(it);
     },
     options,
   );
 const later = async (it: Running): Promise<void> => it.pass(10 * second);
 
-const usageCases: readonly Told[] = [
+const usageCases: readonly ConformanceCase[] = [
   same(
     119,
     'not of pools of another provider',
-    told(undefined, async (it) => {
+    counts(undefined, async (it) => {
       addOther(it, foreign);
       runningNode(it, 'n1', { spec: foreign, claim: { labels: { [labels.nodePool]: 'other' } } });
       await later(it);
       return usage(it, 'other');
     }),
   ),
-  same(149, 'nothing is said as zero', told(zero, usage)),
+  same(149, 'nothing is said as zero', counts(zero, usage)),
   same(
     155,
     'the claim counts until its node says what it has (limits/counted-capacity)',
-    told(
+    counts(
       [
         { ...zero, ...small, nodes: '1' },
         { ...zero, cpu: '1', pods: '512', memory: '2Gi', nodes: '1' },
@@ -81,7 +81,7 @@ const usageCases: readonly Told[] = [
   same(
     191,
     'more with a new node',
-    told({ ...zero, ...small, nodes: '1' }, async (it) => {
+    counts({ ...zero, ...small, nodes: '1' }, async (it) => {
       holds(it, 'n1', small);
       await later(it);
       return usage(it);
@@ -90,7 +90,7 @@ const usageCases: readonly Told[] = [
   same(
     207,
     'less without one',
-    told(
+    counts(
       [
         { ...zero, cpu: '600m', pods: '1256', memory: '6Gi', nodes: '2' },
         { ...zero, ...large, nodes: '1' },
@@ -109,7 +109,7 @@ const usageCases: readonly Told[] = [
   same(
     240,
     'nothing without any',
-    told(zero, async (it) => {
+    counts(zero, async (it) => {
       holds(it, 'n1', small);
       await later(it);
       drop(it, 'n1');
@@ -119,12 +119,12 @@ const usageCases: readonly Told[] = [
   ),
 ];
 
-const countCases: readonly Told[] = [
-  same(267, 'no nodes', told(0, count)),
+const countCases: readonly ConformanceCase[] = [
+  same(267, 'no nodes', counts(0, count)),
   same(
     274,
     'two nodes',
-    told(2, async (it) => {
+    counts(2, async (it) => {
       for (const name of ['n1', 'n2']) holds(it, name, small);
       await later(it);
       return count(it);
@@ -133,7 +133,7 @@ const countCases: readonly Told[] = [
   same(
     284,
     'as they come and go',
-    told([0, 1, 2, 1, 0], async (it) => {
+    counts([0, 1, 2, 1, 0], async (it) => {
       const counts = [count(it)];
       for (const change of [
         () => holds(it, 'n1', small),
@@ -151,7 +151,7 @@ const countCases: readonly Told[] = [
   same(
     321,
     'of each pool',
-    told([1, 2], async (it) => {
+    counts([1, 2], async (it) => {
       addOther(it, { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } });
       holds(it, 'n1', small);
       for (const name of ['n2', 'n3']) holds(it, name, { cpu: '300m' }, 'other');
@@ -162,7 +162,7 @@ const countCases: readonly Told[] = [
   same(
     377,
     'of a static pool those that are there',
-    told(
+    counts(
       [2, 3],
       async (it) => {
         for (const name of ['n1', 'n2']) holds(it, name, { cpu: '300m' });
@@ -175,7 +175,7 @@ const countCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodepool/counter/suite_test.go */
-export const counterCases: readonly Told[] = [...usageCases, ...countCases];
+export const counterCases: readonly ConformanceCase[] = [...usageCases, ...countCases];
 
 const at = (it: Running, name = 'n1'): number =>
   (Date.parse(it.get('NodeClaim', name)?.status?.lastPodEventTime ?? '') - startMs) / second;
@@ -187,7 +187,7 @@ function bind(it: Running, name: string): void {
 }
 
 /** pkg/controllers/nodeclaim/podevents/suite_test.go */
-export const podEventCases: readonly Told[] = [
+export const podEventCases: readonly ConformanceCase[] = [
   same(
     98,
     'a pod that is bound',

@@ -1,5 +1,5 @@
 import { annotations, taints } from '../../../api/labels.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { critical, deadline, drains, protectedPod, tolerating } from './drains.js';
 import { deleteNode, ending, isThere, left, podOn, runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -8,7 +8,7 @@ import { minute, running, second, type Running } from './stage.js';
 function withDeadline(
   pods: Readonly<Record<string, Parameters<typeof podOn>[2]>>,
   expected: unknown,
-  tell: (it: Running) => Promise<unknown>,
+  result: (it: Running) => Promise<unknown>,
 ): Check {
   return running(expected, async (it) => {
     runningNode(it, 'n1', {
@@ -18,7 +18,7 @@ function withDeadline(
     for (const [name, more] of Object.entries(pods)) podOn(it, name, more);
     await it.pass(second);
     await deleteNode(it, 'n1', 10 * second);
-    return tell(it);
+    return result(it);
   });
 }
 const graceOf = (seconds: number, more: { metadata?: object; spec?: object } = {}): Parameters<typeof podOn>[2] => ({
@@ -26,7 +26,7 @@ const graceOf = (seconds: number, more: { metadata?: object; spec?: object } = {
   spec: { ...more.spec, terminationGracePeriodSeconds: seconds },
 });
 
-const deadlineCases: readonly Told[] = [
+const deadlineCases: readonly ConformanceCase[] = [
   same(
     751,
     'a protected pod ends early enough for its grace',
@@ -83,7 +83,7 @@ const attachment = (it: Running, name: string): void =>
     status: { attached: true },
   });
 
-const volumeCases: readonly Told[] = [
+const volumeCases: readonly ConformanceCase[] = [
   same(
     909,
     'attached volumes are waited for',
@@ -146,11 +146,11 @@ const measures = (...names: readonly string[]): Check =>
     },
   );
 
-const metricCases: readonly Told[] = [
+const metricCases: readonly ConformanceCase[] = [
   same(1010, 'how long it took is observed', measures('nodes_termination_duration_seconds')),
   same(1024, 'drained and terminated nodes are counted', measures('nodes_drained_total', 'nodes_terminated_total')),
   same(1038, 'how long it lived is observed', measures('nodes_lifetime_duration_seconds')),
 ];
 
 /** What pkg/controllers/node/termination/suite_test.go has of deadlines, volumes and metrics. */
-export const detachCases: readonly Told[] = [...deadlineCases, ...volumeCases, ...metricCases];
+export const detachCases: readonly ConformanceCase[] = [...deadlineCases, ...volumeCases, ...metricCases];

@@ -1,5 +1,5 @@
 import { annotations, taints } from '../../../api/labels.js';
-import type { Check } from '../told.js';
+import type { Check } from '../conformance-case.js';
 import { deleteNode, podOn, runningNode } from './nodes.js';
 import { running, second, type Running } from './stage.js';
 
@@ -12,11 +12,11 @@ export const ofDaemonSet = {
   ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'ds', uid: 'ds', controller: true }],
 };
 
-/** A node that holds `pods`: it is deleted, and what happens is told. */
+/** A node that holds `pods`: it is deleted, and the result examined. */
 export function drains(
   pods: Readonly<Record<string, Parameters<typeof podOn>[2]>>,
   expected: unknown,
-  tell: (it: Running) => Promise<unknown>,
+  result: (it: Running) => Promise<unknown>,
   options: Parameters<typeof runningNode>[2] = {},
 ): Check {
   return running(expected, async (it) => {
@@ -24,7 +24,7 @@ export function drains(
     for (const [name, more] of Object.entries(pods)) podOn(it, name, more);
     await it.pass(second);
     await deleteNode(it);
-    return tell(it);
+    return result(it);
   });
 }
 

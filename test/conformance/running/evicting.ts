@@ -1,5 +1,5 @@
 import { annotations } from '../../../api/labels.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { budgetOf, deadline } from './drains.js';
 import { deleteNode, ending, podOn, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -12,15 +12,15 @@ interface Scene {
   readonly afterMs?: number;
 }
 
-/** Pod `web` on a node that is deleted, and what is told of it. */
-const drained = (expected: unknown, tell: (it: Running) => unknown, scene: Scene = {}): Check =>
+/** Pod `web` on a node that is deleted, and what happens to it. */
+const drained = (expected: unknown, result: (it: Running) => unknown, scene: Scene = {}): Check =>
   running(expected, async (it) => {
     runningNode(it, 'n1', scene.claim);
     podOn(it, 'web', scene.pod);
     (scene.budgets ?? []).forEach((allowed, i) => budgetOf(it, 'web', allowed, `b${i}`));
     await it.pass(second);
     await deleteNode(it, 'n1', scene.afterMs ?? 10 * second);
-    return tell(it);
+    return result(it);
   });
 
 const codes = (it: Running): readonly string[] => [
@@ -36,11 +36,11 @@ const failing = (it: Running): readonly (string | undefined)[] =>
     .map(({ message }) => message)
     .slice(0, 1);
 
-const evictionCases: readonly Told[] = [
+const evictionCases: readonly ConformanceCase[] = [
   same(
     104,
     'a pod that is gone',
-    drained([[], []], (it) => [it.told('web'), codes(it)], {
+    drained([[], []], (it) => [it.eventReasons('web'), codes(it)], {
       pod: { spec: { nodeName: 'n2' } },
     }),
   ),
@@ -58,24 +58,24 @@ const evictionCases: readonly Told[] = [
   same(
     114,
     'without a budget it is evicted',
-    drained([['Evicted'], ['200']], (it) => [it.told('web'), codes(it)]),
+    drained([['Evicted'], ['200']], (it) => [it.eventReasons('web'), codes(it)]),
   ),
   same(
     121,
     'with one that allows it too',
-    drained(['Evicted'], (it) => it.told('web'), { budgets: [1] }),
+    drained(['Evicted'], (it) => it.eventReasons('web'), { budgets: [1] }),
   ),
   same(
     131,
     'one that does not is told of',
-    drained([[], ['429'], 1], (it) => [it.told('web'), codes(it), failing(it).length], { budgets: [0] }),
+    drained([[], ['429'], 1], (it) => [it.eventReasons('web'), codes(it), failing(it).length], { budgets: [0] }),
   ),
   same(
     144,
     'so are two',
     drained(
       [[], ['500'], true],
-      (it) => [it.told('web'), codes(it), failing(it)[0]?.includes('more than one PodDisruptionBudget')],
+      (it) => [it.eventReasons('web'), codes(it), failing(it)[0]?.includes('more than one PodDisruptionBudget')],
       { budgets: [0, 0] },
     ),
   ),
@@ -116,7 +116,7 @@ const evictionCases: readonly Told[] = [
 ];
 
 /** The same with a deadline so long after the start, and a pod that takes two minutes. */
-const forced = (expected: unknown, deadlineMs: number, tell: (it: Running) => unknown, more: object = {}): Check =>
+const forced = (expected: unknown, deadlineMs: number, result: (it: Running) => unknown, more: object = {}): Check =>
   running(expected, async (it) => {
     runningNode(it, 'n1', {
       claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, deadlineMs) } },
@@ -125,14 +125,18 @@ const forced = (expected: unknown, deadlineMs: number, tell: (it: Running) => un
     budgetOf(it, 'web', 0);
     await it.pass(second);
     await deleteNode(it, 'n1', 10 * second);
-    return tell(it);
+    return result(it);
   });
 
-const forceCases: readonly Told[] = [
+const forceCases: readonly ConformanceCase[] = [
   same(
     220,
     'too late for its grace it is deleted in spite of its budget',
-    forced([['web'], ['Disrupted'], 1], minute, (it) => [ending(it, 'web'), it.told('web'), reasons(it).length]),
+    forced([['web'], ['Disrupted'], 1], minute, (it) => [
+      ending(it, 'web'),
+      it.eventReasons('web'),
+      reasons(it).length,
+    ]),
   ),
   same(
     237,
@@ -180,7 +184,10 @@ const forceCases: readonly Told[] = [
         },
       });
       await deleteNode(it, 'n1', minute);
-      return [...['Node', 'NodeClaim'].filter((kind) => it.get(kind as 'Node', 'n1') !== undefined), ...it.told('web')];
+      return [
+        ...['Node', 'NodeClaim'].filter((kind) => it.get(kind as 'Node', 'n1') !== undefined),
+        ...it.eventReasons('web'),
+      ];
     }),
   ),
   same(
@@ -193,4 +200,4 @@ const forceCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/node/termination/terminator/suite_test.go */
-export const terminatorCases: readonly Told[] = [...evictionCases, ...forceCases];
+export const terminatorCases: readonly ConformanceCase[] = [...evictionCases, ...forceCases];

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations, finalizers } from '../../../api/labels.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { DomainError } from '../../../core/failures.js';
-import { notApplicable, same, type Told } from '../told.js';
+import { notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { ask, claimOf, foreign, join, providerOf } from './claims.js';
 import { isThere, podOn, providerIdOf, runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -18,7 +18,7 @@ const observed = ({ metadata, status }: NodeClaim, ...types: readonly string[]):
 const lasting = ['Launched', 'Registered', 'Initialized', 'Ready'] as const;
 
 /** pkg/controllers/nodeclaim/lifecycle/suite_test.go */
-export const finalizerCases: readonly Told[] = [
+export const finalizerCases: readonly ConformanceCase[] = [
   same(
     110,
     'a claim has its finalizer',
@@ -75,7 +75,7 @@ const what = (it: Running): readonly string[] => [
 const stampOf = (it: Running): string | undefined =>
   claimOf(it)?.metadata.annotations?.[annotations.terminationTimestamp];
 
-const deletionCases: readonly Told[] = [
+const deletionCases: readonly ConformanceCase[] = [
   same(
     126,
     'a deleted claim ends Node and instance',
@@ -175,7 +175,7 @@ const deletionCases: readonly Told[] = [
   ),
 ];
 
-const unlaunchedCases: readonly Told[] = [
+const unlaunchedCases: readonly ConformanceCase[] = [
   same(
     297,
     'what was never launched is not terminated',
@@ -220,7 +220,7 @@ const held = async (it: Running, claim: Parameters<typeof ask>[1]): Promise<stri
   await it.pass(10 * second);
   return stampOf(it);
 };
-const stampCases: readonly Told[] = [
+const stampCases: readonly ConformanceCase[] = [
   same(
     329,
     'without terminationGracePeriod there is no deadline',
@@ -244,4 +244,4 @@ const stampCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclaim/lifecycle/termination_test.go */
-export const claimDeletionCases: readonly Told[] = [...deletionCases, ...unlaunchedCases, ...stampCases];
+export const claimDeletionCases: readonly ConformanceCase[] = [...deletionCases, ...unlaunchedCases, ...stampCases];

@@ -1,4 +1,4 @@
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { runningNode } from './nodes.js';
 import { minute, running, type Running } from './stage.js';
 
@@ -35,7 +35,7 @@ const memory =
   'room that is held in memory while claims are created; they are counted as they are created here (limits/checked-at-creation)';
 
 /** pkg/controllers/state/statenodepool_test.go */
-export const nodeLimitCases: readonly Told[] = [
+export const nodeLimitCases: readonly ConformanceCase[] = [
   same(53, 'as many as are asked for', claims(5, { replicas: 5, limit: 10 })),
   same(62, 'as many as there is room for', claims(3, { replicas: 5, limit: 3 })),
   same(72, 'none without room', claims(0, { replicas: 5, limit: 0 })),

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { nodePool } from '../../builders/activity-world.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign } from './claims.js';
 import { runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -9,7 +9,7 @@ import { minute, running, second, type Running } from './stage.js';
 const sizes = { cpu: '8', memory: '64Gi', pods: '5' };
 const whole = { cpu: '16', memory: '128Gi', pods: '10' };
 
-/** A node whose claim promised `whole`, and what is told of it. */
+/** A node whose claim has the capacity `whole`, and its conditions. */
 const measured = (expected: unknown, capacity: object, spec: object = {}): Check =>
   running(expected, async (it) => {
     runningNode(it, 'n1', { spec: { resources: { requests: sizes }, ...spec } });
@@ -25,7 +25,7 @@ const measured = (expected: unknown, capacity: object, spec: object = {}): Check
   });
 
 /** pkg/controllers/nodeclaim/consistency/suite_test.go */
-export const consistencyCases: readonly Told[] = [
+export const consistencyCases: readonly ConformanceCase[] = [
   same(138, 'a node as large as it was to be', measured(['True', false], whole)),
   same(139, 'not of another provider', measured(['none', false], { ...whole, memory: '64Gi' }, foreign)),
   same(141, 'a node with half of the memory', measured(['False', true], { ...whole, memory: '64Gi' })),
@@ -71,7 +71,7 @@ const healthIs = (
   });
 
 /** pkg/controllers/nodepool/registrationhealth/suite_test.go */
-export const registrationHealthCases: readonly Told[] = [
+export const registrationHealthCases: readonly ConformanceCase[] = [
   same(82, 'not said of pools of another provider', healthIs(undefined, foreign)),
   same(93, 'nor of one whose node class is missing', healthIs(undefined, missing)),
   same(
@@ -108,7 +108,7 @@ const readiness = (expected: unknown, template: object, prepare: (it: Running) =
   );
 
 /** pkg/controllers/nodepool/readiness/suite_test.go */
-export const readinessCases: readonly Told[] = [
+export const readinessCases: readonly ConformanceCase[] = [
   same(77, 'not said of pools of another provider', readiness(undefined, foreign)),
   same(88, 'not Ready without its node class', readiness('False', missing)),
   same(94, 'Ready with one that is', readiness('True', ownClass)),

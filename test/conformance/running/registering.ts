@@ -1,6 +1,6 @@
 import type { Node, Taint } from '../../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../../api/labels.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { ask, change, claimOf, foreign, healthOf, join, joins, notReady, owned, states, usual } from './claims.js';
 import { renewed } from './launching.js';
 import { said } from './nodes.js';
@@ -23,7 +23,7 @@ const keeps = (value: string): { metadata: object; taints: Taint[] } => ({
 const all = ['example.com/a', 'example.com/b'];
 const both = [...all, 'example.com/s', 'example.com/t'];
 
-const syncCases: readonly Told[] = [
+const syncCases: readonly ConformanceCase[] = [
   same(
     139,
     'its Node is known by the provider id',
@@ -78,7 +78,7 @@ const syncCases: readonly Told[] = [
       ['true', ['UnregisteredTaintMissing']],
       (node, it) => [
         node.metadata.labels?.[labels.registered],
-        it.told('c1').filter((reason) => reason !== 'Launched'),
+        it.eventReasons('c1').filter((reason) => reason !== 'Launched'),
       ],
       {},
       { taints: [] },
@@ -134,7 +134,7 @@ const syncCases: readonly Told[] = [
   ),
 ];
 
-const healthCases: readonly Told[] = [
+const healthCases: readonly ConformanceCase[] = [
   same(
     495,
     'a Node that registers makes its pool healthy',
@@ -174,7 +174,7 @@ const healthCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclaim/lifecycle/registration_test.go */
-export const registrationCases: readonly Told[] = [...syncCases, ...healthCases];
+export const registrationCases: readonly ConformanceCase[] = [...syncCases, ...healthCases];
 
 const devices = { resources: { requests: { cpu: '2', 'example.com/gpu': '1' } } };
 /** The same type, with two devices. */
@@ -215,7 +215,7 @@ const ephemeral: readonly Taint[] = [
 ];
 
 /** pkg/controllers/nodeclaim/lifecycle/initialization_test.go */
-export const initializationCases: readonly Told[] = [
+export const initializationCases: readonly ConformanceCase[] = [
   same(
     112,
     'once its Node is Ready',

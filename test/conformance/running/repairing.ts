@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations, labels } from '../../../api/labels.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { isThere, runningNode, said } from './nodes.js';
 import { unlabelled } from '../world.js';
 import { minute, running, startMs, type Running } from './stage.js';
@@ -35,7 +35,7 @@ const broken = (it: Running, name: string, conditions: readonly object[], node: 
 const repaired = (
   expected: unknown,
   scene: Scene = {},
-  tell = (it: Running): unknown => !isThere(it, 'NodeClaim'),
+  result = (it: Running): unknown => !isThere(it, 'NodeClaim'),
 ): Check =>
   running(
     expected,
@@ -43,7 +43,7 @@ const repaired = (
       runningNode(it, 'n1', { claim: scene.claim ?? {} });
       broken(it, 'n1', [scene.condition ?? bad, ...(scene.more ?? [])], scene.node);
       await it.pass(scene.afterMs ?? 20 * minute);
-      return tell(it);
+      return result(it);
     },
     scene.pool === undefined ? {} : { pool: scene.pool },
   );
@@ -61,7 +61,7 @@ const goneAfter = (minutes: number, scene: Scene = {}): Check =>
 
 /** How many of so many nodes are left, of which so many are broken. */
 const share = (nodes: number, unhealthy: number, left: number, isPooled = true): Check =>
-  running({ left, told: left === nodes }, async (it) => {
+  running({ left, hasEvent: left === nodes }, async (it) => {
     const names = Array.from({ length: nodes }, (_, i) => `n${i + 1}`);
     for (const name of names) {
       runningNode(it, name);
@@ -71,7 +71,7 @@ const share = (nodes: number, unhealthy: number, left: number, isPooled = true):
     await it.pass(30 * minute);
     return {
       left: names.filter((name) => isThere(it, 'NodeClaim', name)).length,
-      told: it.told().includes('NodeRepairBlocked'),
+      hasEvent: it.eventReasons().includes('NodeRepairBlocked'),
     };
   });
 
@@ -93,7 +93,7 @@ const stamped = (expected: unknown, before?: string): Check =>
     { cloud: { terminatesAtOnce: false } },
   );
 
-const repairCases: readonly Told[] = [
+const repairCases: readonly ConformanceCase[] = [
   same(98, 'a node that is broken for long goes', repaired(true)),
   same(
     112,
@@ -121,7 +121,7 @@ const repairCases: readonly Told[] = [
   same(234, 'when its time is over', goneAfter(10)),
 ];
 
-const forcedCases: readonly Told[] = [
+const forcedCases: readonly ConformanceCase[] = [
   same(
     251,
     'no budget holds it',
@@ -154,4 +154,4 @@ const forcedCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/node/health/suite_test.go */
-export const healthCases: readonly Told[] = [...repairCases, ...forcedCases];
+export const healthCases: readonly ConformanceCase[] = [...repairCases, ...forcedCases];

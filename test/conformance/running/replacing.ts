@@ -1,6 +1,6 @@
 import { annotations, taints } from '../../../api/labels.js';
 import { nodePoolHashVersion } from '../../../disruption/drift/template-hash.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { isThere, podOn, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
 
@@ -21,14 +21,14 @@ const isTainted = (it: Running, name = 'n1'): boolean | undefined =>
   it.get('Node', name)?.spec?.taints?.some(({ key }) => key === taints.disrupted.key);
 const claims = (it: Running): number => it.kube.objects('NodeClaim').length;
 
-/** Drifted nodes, and what is told some time later. */
-const drift = (expected: unknown, afterMs: number, tell: (it: Running) => unknown, boots = false, nodes = 1): Check =>
+/** Drifted nodes, and what is found some time later. */
+const drift = (expected: unknown, afterMs: number, result: (it: Running) => unknown, boots = false, nodes = 1): Check =>
   running(
     expected,
     async (it) => {
       for (let i = 1; i <= nodes; i++) drifted(it, `n${i}`);
       await it.pass(afterMs);
-      return tell(it);
+      return result(it);
     },
     { pool, boots },
   );
@@ -41,7 +41,7 @@ const timeouts =
   'how long a command may take by the length of a queue; each disruption is a workflow of its own here, and none waits for another';
 
 /** pkg/controllers/disruption/queue_test.go */
-export const queueCases: readonly Told[] = [
+export const queueCases: readonly ConformanceCase[] = [
   same(
     [89, 123, 148],
     'a node stays tainted while its successor comes',

@@ -14,7 +14,7 @@ import { SimulatedTemporal } from '../../simulation/temporal/engine.js';
 import { SandboxFactory } from '../../simulation/temporal/sandbox.js';
 import { catalogue } from '../../builders/activity-world.js';
 import { testBundle } from '../../workflow/bundle.js';
-import type { Check } from '../told.js';
+import type { Check } from '../conformance-case.js';
 
 /** When every case begins. */
 export const startMs = Date.parse('2026-01-05T12:00:00Z');
@@ -37,7 +37,7 @@ export interface Running {
   pass(milliseconds: number): Promise<void>;
   get<K extends Kind>(kind: K, name: string, namespace?: string): Kinds[K] | undefined;
   /** Reasons of the events about an object, in order, without repetition. */
-  told(about?: string): readonly string[];
+  eventReasons(about?: string): readonly string[];
 }
 
 interface Options {
@@ -120,7 +120,7 @@ class Stage {
         kube
           .objects(kind)
           .find(({ metadata }) => metadata.name === name && (namespace ?? metadata.namespace) === metadata.namespace),
-      told: (about) => [
+      eventReasons: (about) => [
         ...new Set(
           events.filter(({ regarding }) => about === undefined || regarding.name === about).map(({ reason }) => reason),
         ),

@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { budgetOf, critical, drains, ofDaemonSet, protectedPod, tolerating } from './drains.js';
 import { deleteNode, end, ending, isThere, left, podOn, providerIdOf, said, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -23,7 +23,7 @@ const inTurn = async (it: Running, names: readonly string[], rounds: number): Pr
   return turns;
 };
 
-const lifeCases: readonly Told[] = [
+const lifeCases: readonly ConformanceCase[] = [
   same(
     112,
     'a deleted Node ends with its instance',
@@ -110,7 +110,7 @@ const lifeCases: readonly Told[] = [
   ),
 ];
 
-const evictionCases: readonly Told[] = [
+const evictionCases: readonly ConformanceCase[] = [
   same(225, 'a pod that tolerates the taint by value stays', evicts({ web: {}, kept: tolerating('Equal') }, ['web'])),
   same(256, 'a pod that tolerates the taint by key stays', evicts({ web: {}, kept: tolerating('Exists') }, ['web'])),
   same(
@@ -132,7 +132,7 @@ const evictionCases: readonly Told[] = [
   same(
     368,
     'a pod that its budget keeps is asked for again and again',
-    running({ evicted: [], told: true, draining: true, left: [] }, async (it) => {
+    running({ evicted: [], hasEvent: true, draining: true, left: [] }, async (it) => {
       runningNode(it);
       podOn(it, 'web');
       budgetOf(it, 'web', 0);
@@ -140,7 +140,7 @@ const evictionCases: readonly Told[] = [
       await deleteNode(it, 'n1', 30 * second);
       const held = {
         evicted: ending(it, 'web'),
-        told: it.told('n1').includes('FailedDraining'),
+        hasEvent: it.eventReasons('n1').includes('FailedDraining'),
         draining: isThere(it, 'Node'),
       };
       it.kube.remove('Pod', { name: 'web', namespace: 'default' });
@@ -199,14 +199,14 @@ const evictionCases: readonly Told[] = [
       const first = said(it, 'Drained');
       end(it, 'b');
       await it.pass(minute / 2);
-      const told = [first, isThere(it, 'Node'), said(it, 'Drained'), isThere(it, 'NodeClaim')];
+      const seen = [first, isThere(it, 'Node'), said(it, 'Drained'), isThere(it, 'NodeClaim')];
       end(it, 'a');
-      return [...told, await left(it)];
+      return [...seen, await left(it)];
     }),
   ),
 ];
 
-const lostCases: readonly Told[] = [
+const lostCases: readonly ConformanceCase[] = [
   same(
     609,
     'a node that lost its instance goes with its pods',
@@ -264,4 +264,4 @@ const lostCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/node/termination/suite_test.go, without its deadlines, volumes and metrics */
-export const drainCases: readonly Told[] = [...lifeCases, ...evictionCases, ...lostCases];
+export const drainCases: readonly ConformanceCase[] = [...lifeCases, ...evictionCases, ...lostCases];

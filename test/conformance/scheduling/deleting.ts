@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, affinity, constraint, spread } from '../topology-terms.js';
 import { all, node, oneOf, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { offering } from '../../cases/catalogues.js';
@@ -36,7 +36,7 @@ const held = (...specs: object[]): Check =>
     { nodes: 0 },
   );
 
-export const deletingCases: readonly Told[] = [
+export const deletingCases: readonly ConformanceCase[] = [
   same(4061, 'pods of a node that is being deleted are planned for', moved('ReplicaSet', false, again)),
   same([4087, 4171], 'those on their way out are not', moved('ReplicaSet', true, { nodes: 0 })),
   same(4114, 'nor are those of DaemonSets', moved('DaemonSet', true, { nodes: 0 })),
@@ -58,8 +58,8 @@ const oneIn = (options: PodOptions, where: string, ...running: string[]): Check 
 const nowhere = (options: PodOptions, ...running: string[]): Check =>
   plans({ objects: [...running.map(ran), pod('p', { cpu: '1', ...options })] }, { left: ['p'], nodes: 0 });
 
-/** In which zone pods go; Karpenter tells it by a metric. */
-export const zoneCases: readonly Told[] = [
+/** The zones of pods, which Karpenter has as a metric. */
+export const zoneCases: readonly ConformanceCase[] = [
   notApplicable([4318, 4355, 4390, 4419], 'metrics of a pass', metric),
   same([4525, 4545], 'pods that are open to every zone', plans({ objects: pods(2, { likes: [oneOf(zone, zone1)] }) })),
   same(
@@ -90,7 +90,7 @@ export const zoneCases: readonly Told[] = [
 const filtered = (...requirements: Parameters<typeof poolOf>): Check =>
   plans({ objects: [poolOf(...requirements), ...pods(3)] }, { left: ['p-0', 'p-1', 'p-2'], nodes: 0 });
 
-export const filteredCases: readonly Told[] = [
+export const filteredCases: readonly ConformanceCase[] = [
   same(5197, 'a pool that asks for a type that there is not', filtered(oneOf(labels.instanceType, 'no-such-type'))),
   same(5242, 'a pool that asks for an architecture that there is not', filtered(oneOf(labels.arch, 'no-such-arch'))),
   same(
@@ -135,7 +135,7 @@ const onePass =
 const rule = 'reserved-capacity/overflow';
 const counts = (kinds: Record<string, number>): Expected => ({ by: { [capacity]: kinds } });
 
-export const reservedCases: readonly Told[] = [
+export const reservedCases: readonly ConformanceCase[] = [
   differs(
     4715,
     'what is reserved is used before anything is bought',

@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { daemonSet } from '../../cases/objects.js';
 import { affinity, spread } from '../topology-terms.js';
 import { plans, type Situation } from '../plans.js';
-import { differs, notApplicable, same, type Told } from '../told.js';
+import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { node, oneOf, pod, pods, pool, type, unlabelled, zone1, zone2, zone3, type PodOptions } from '../world.js';
 
 const starting = { initialized: false } as const;
@@ -29,7 +29,7 @@ const foreign = () => {
 };
 
 /** Nodes that were launched and have not joined yet, or are not ready. */
-export const inFlightCases: readonly Told[] = [
+export const inFlightCases: readonly ConformanceCase[] = [
   same(
     [1830, 2531],
     'a pod that fits a node on its way launches none',
@@ -259,7 +259,7 @@ export const inFlightCases: readonly Told[] = [
 ];
 
 /** Nodes that run. */
-export const existingNodeCases: readonly Told[] = [
+export const existingNodeCases: readonly ConformanceCase[] = [
   same(
     2607,
     'a node that no NodePool owns is used',

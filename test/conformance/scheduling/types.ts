@@ -1,7 +1,7 @@
 import { labels } from '../../../api/labels.js';
 import { offering } from '../../cases/catalogues.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, same, type Check, type Told } from '../told.js';
+import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import {
   growingTypes,
   oneOf,
@@ -33,7 +33,7 @@ const twoGpus = growingTypes(5).map((each, i) =>
 );
 const amd64 = { nodeSelector: { [labels.arch]: 'amd64' } };
 
-export const typeCases: readonly Told[] = [
+export const typeCases: readonly ConformanceCase[] = [
   same(1248, 'a pod larger than every type', one({ cpu: '512' }, left)),
   same(1259, 'two architectures, two nodes', apart(labels.arch, 'amd64', 'arm64')),
   same(1284, 'a type of another architecture', one({ needs: [oneOf(labels.instanceType, 'arm')] }, left, amd)),
@@ -105,7 +105,7 @@ export const typeCases: readonly Told[] = [
 ];
 
 /** How pods are packed; how many nodes that takes is the engine's own affair, as long as it costs no more. */
-export const packingCases: readonly Told[] = [
+export const packingCases: readonly ConformanceCase[] = [
   same(
     1522,
     'a small pod gets the smallest type',

@@ -1,6 +1,6 @@
 import { capacityBuffers } from '../../../api/autoscaling/capacity-buffer.js';
 import { build } from '../../integration/crd-case-helpers.js';
-import { gives, same, type Told } from '../told.js';
+import { gives, same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf } from './judge.js';
 
 const spec = casesOf('CapacityBuffer', 'spec');
@@ -8,7 +8,7 @@ const podTemplateRef = { name: 'chunk' };
 const scalableRef = { apiGroup: 'apps', kind: 'Deployment', name: 'web' };
 
 /** pkg/apis/autoscaling/v1beta1/suite_test.go */
-export const capacityBufferSchemaCases: readonly Told[] = [
+export const capacityBufferSchemaCases: readonly ConformanceCase[] = [
   same(
     65,
     'the name of the kind',

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import type { Issue } from '../../../api/schema/issues.js';
 import type { Resource } from '../../../api/schema/resource.js';
 import { baseObjects, build, type Patch } from '../../integration/crd-case-helpers.js';
-import { gives, same, type Check, type Told } from '../told.js';
+import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 /** `refused` is by the API server, `invalid` by the controller that looks at what was stored. */
 export type Judgement = 'accepted' | 'refused' | 'invalid';
@@ -45,7 +45,7 @@ export const changes = (kind: string, from: Patch, to: Patch, allowed: boolean):
 /** One case for each line: values of one field. */
 export const valuesOf =
   (kind: string, path: string) =>
-  (title: string, expected: Judgement, values: Readonly<Record<number, unknown>>): readonly Told[] =>
+  (title: string, expected: Judgement, values: Readonly<Record<number, unknown>>): readonly ConformanceCase[] =>
     Object.entries(values).map(([line, value]) =>
       same(Number(line), `${title}: ${JSON.stringify(value)}`, judged(kind, expected, { [path]: value })),
     );
@@ -53,5 +53,5 @@ export const valuesOf =
 /** Cases of one line, each a field with the values that it is given in turn. */
 export const casesOf =
   (kind: string, path: string) =>
-  (at: number, title: string, expected: Judgement, ...values: readonly unknown[]): Told =>
+  (at: number, title: string, expected: Judgement, ...values: readonly unknown[]): ConformanceCase =>
     same(at, title, judged(kind, expected, ...values.map((value) => ({ [path]: value }))));

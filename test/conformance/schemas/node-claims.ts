@@ -1,6 +1,6 @@
 import { coreWellKnownLabels, labels } from '../../../api/labels.js';
 import { many } from '../../integration/crd-case-helpers.js';
-import type { Told } from '../told.js';
+import type { ConformanceCase } from '../conformance-case.js';
 import { casesOf, valuesOf } from './judge.js';
 import {
   below,
@@ -26,7 +26,7 @@ const grace = valuesOf(kind, 'spec.terminationGracePeriod');
 const expiry = valuesOf(kind, 'spec.expireAfter');
 
 /** pkg/apis/v1/nodeclaim_validation_cel_test.go */
-export const nodeClaimCases: readonly Told[] = [
+export const nodeClaimCases: readonly ConformanceCase[] = [
   taints(64, 'taints', 'accepted', goodTaints),
   taints(73, 'a taint whose key is none', 'refused', [{ key: '???', effect: 'NoSchedule' }]),
   taints(77, 'a taint without a key', 'refused', [{ effect: 'NoSchedule' }]),

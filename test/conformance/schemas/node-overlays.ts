@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type Told } from '../told.js';
+import { same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf, judged, valuesOf } from './judge.js';
 import {
   badKeys,
@@ -31,7 +31,7 @@ const operators = [
 ];
 
 /** pkg/apis/v1alpha1/nodeoverlay_validation_test.go */
-export const nodeOverlaySchemaCases: readonly Told[] = [
+export const nodeOverlaySchemaCases: readonly ConformanceCase[] = [
   requirements(53, 'In without values', 'refused', [requirement('Test', 'In')]),
   requirements(60, 'NotIn without values', 'refused', [requirement('Test', 'NotIn')]),
   requirements(67, 'a key', 'accepted', [requirement('Test')]),

@@ -1,7 +1,7 @@
 import { labels } from '../../../api/labels.js';
 import { nodePools } from '../../../api/karpenter/node-pool.js';
 import { build } from '../../integration/crd-case-helpers.js';
-import { gives, same, type Told } from '../told.js';
+import { gives, same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf, changes, judged, valuesOf } from './judge.js';
 import {
   badKeys,
@@ -39,9 +39,13 @@ const templateLabels = casesOf(kind, 'spec.template.metadata.labels');
 const classRef = (field: string) => casesOf(kind, `${template}.nodeClassRef.${field}`);
 
 const twenty = { nodes: '10', schedule: '* * * * *', duration: '20m' };
-const budget = (at: number, title: string, expected: 'accepted' | 'refused', ...fields: readonly object[]): Told =>
-  budgets(at, title, expected, fields);
-const reasons = (at: number, expected: 'accepted' | 'refused', ...given: readonly string[]): Told =>
+const budget = (
+  at: number,
+  title: string,
+  expected: 'accepted' | 'refused',
+  ...fields: readonly object[]
+): ConformanceCase => budgets(at, title, expected, fields);
+const reasons = (at: number, expected: 'accepted' | 'refused', ...given: readonly string[]): ConformanceCase =>
   budget(at, `a budget of ${JSON.stringify(given)}`, expected, { ...twenty, reasons: given });
 const consolidation = (consolidateAfter: string, consolidationPolicy: string): object => ({
   consolidateAfter,
@@ -59,7 +63,7 @@ const defaults = {
   budgets: [{ nodes: '10%' }],
 };
 
-const disruptionCases: readonly Told[] = [
+const disruptionCases: readonly ConformanceCase[] = [
   ...expiry('expireAfter', 'accepted', { 71: 'Never', 84: '30s', 85: '1h30m5s', 86: 'Never' }),
   ...expiry('expireAfter', 'refused', { 96: '-1s', 97: '1hr', 98: 'FooNever' }),
   ...after('consolidateAfter', 'accepted', { 100: 'Never', 112: '30s', 113: '1h30m5s', 114: 'Never' }),
@@ -84,7 +88,7 @@ const disruptionCases: readonly Told[] = [
   ...policy('consolidationPolicy', 'refused', { 190: 'foobar' }),
 ];
 
-const budgetSchemaCases: readonly Told[] = [
+const budgetSchemaCases: readonly ConformanceCase[] = [
   budget(201, 'a schedule of one field', 'refused', { ...twenty, schedule: '*' }),
   budget(209, 'a schedule of four fields', 'refused', { ...twenty, schedule: '* * * * ' }),
   budget(217, 'a duration below nothing', 'refused', { ...twenty, duration: '-20m' }),
@@ -120,7 +124,7 @@ const budgetSchemaCases: readonly Told[] = [
   reasons(354, 'accepted', 'Drifted', 'Empty'),
 ];
 
-const taintCases: readonly Told[] = [
+const taintCases: readonly ConformanceCase[] = [
   taints(365, 'taints', 'accepted', [...goodTaints, ...tainted(goodKeys.slice(0, 3)).flat()]),
   taints(378, 'taints whose keys are none', 'refused', ...tainted(badKeys)),
   taints(395, 'taints whose keys are too long', 'invalid', ...tainted(longKeys)),
@@ -131,7 +135,7 @@ const taintCases: readonly Told[] = [
 ];
 
 const exists = (keys: readonly string[]): object[][] => keys.map((key) => [requirement(key)]);
-const requirementCases: readonly Told[] = [
+const requirementCases: readonly ConformanceCase[] = [
   requirements(431, 'keys', 'accepted', exists(goodKeys).flat()),
   requirements(441, 'keys that are none', 'refused', ...exists(badKeys)),
   requirements(458, 'keys that are too long', 'invalid', ...exists(longKeys)),
@@ -154,7 +158,7 @@ const requirementCases: readonly Told[] = [
   requirements(623, 'more minValues than values', 'refused', withLeast(2)),
 ];
 
-const labelCases: readonly Told[] = [
+const labelCases: readonly ConformanceCase[] = [
   templateLabels(631, 'any label', 'accepted', { foo: 'bar' }),
   templateLabels(636, 'the label of the NodePool', 'refused', { [labels.nodePool]: 'x' }),
   templateLabels(641, 'a key that is none, which no schema looks at', 'invalid', { 'spaces are not allowed': 'x' }),
@@ -168,7 +172,7 @@ const labelCases: readonly Told[] = [
   templateLabels(713, "below Kubernetes' domains", 'accepted', ...anyLabel(named(below(upstreamDomains), 'key'))),
 ];
 
-const classRefCases: readonly Told[] = [
+const classRefCases: readonly ConformanceCase[] = [
   ...grace('terminationGracePeriod', 'accepted', { 735: '30s', 736: '1h30m5s' }),
   ...grace('terminationGracePeriod', 'refused', { 746: '-1s', 747: '1hr', 748: 'Never', 749: 'FooNever' }),
   same(753, 'another group', changes(kind, {}, { [`${template}.nodeClassRef.group`]: 'other.sh' }, false)),
@@ -178,7 +182,7 @@ const classRefCases: readonly Told[] = [
   classRef('name')(771, 'no name', 'refused', '', undefined),
 ];
 
-const fixed = (at: number, title: string, more: Readonly<Record<string, unknown>>, good = true): Told =>
+const fixed = (at: number, title: string, more: Readonly<Record<string, unknown>>, good = true): ConformanceCase =>
   same(
     at,
     `a static pool with ${title}`,
@@ -198,7 +202,7 @@ const many = [
   requirement('karpenter.k8s.aws/instance-cpu', 'Lt', ['64']),
 ];
 const replicas = casesOf(kind, 'spec.replicas');
-const staticCases: readonly Told[] = [
+const staticCases: readonly ConformanceCase[] = [
   replicas(778, 'five nodes', 'accepted', 5),
   replicas(784, 'no nodes', 'accepted', 0),
   replicas(790, 'a thousand nodes', 'accepted', 1000),
@@ -233,7 +237,7 @@ const staticCases: readonly Told[] = [
 ];
 
 /** pkg/apis/v1/nodepool_validation_cel_test.go */
-export const nodePoolCases: readonly Told[] = [
+export const nodePoolCases: readonly ConformanceCase[] = [
   ...disruptionCases,
   ...budgetSchemaCases,
   ...taintCases,
@@ -244,7 +248,7 @@ export const nodePoolCases: readonly Told[] = [
 ];
 
 /** pkg/apis/v1/nodepool_default_test.go */
-export const nodePoolDefaultCases: readonly Told[] = [
+export const nodePoolDefaultCases: readonly ConformanceCase[] = [
   same(
     60,
     'a pool without disruption',
@@ -257,9 +261,9 @@ const capacityType = (
   title: string,
   expected: 'accepted' | 'invalid',
   ...values: readonly string[]
-): Told => requirements(at, title, expected, [requirement(labels.capacityType, 'In', values)]);
+): ConformanceCase => requirements(at, title, expected, [requirement(labels.capacityType, 'In', values)]);
 /** pkg/controllers/nodepool/validation/suite_test.go */
-export const nodePoolLaterCases: readonly Told[] = [
+export const nodePoolLaterCases: readonly ConformanceCase[] = [
   capacityType(71, 'capacity types of which none is known', 'invalid', 'xspot'),
   capacityType(84, 'capacity types', 'accepted', 'spot', 'on-demand'),
   capacityType(98, 'capacity types of which one is known', 'accepted', 'xspot', 'on-demand'),

@@ -7,7 +7,7 @@ import { packingInput } from '../../../cluster/packing-input.js';
 import { managedPools } from '../../../cluster/cluster.js';
 import { claim, storage, using } from '../scheduling/volumes.js';
 import { plans } from '../plans.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, likesAntiAffinity } from '../topology-terms.js';
 import { omit, pod, type PodOptions } from '../world.js';
 import { bound, changed, leaving, observed, roomy, type Observed } from './observed.js';
@@ -30,11 +30,11 @@ const full = (nodes = roomy('n', { allocatable: { cpu: '64' } })) => [
   ...['more', ...ten].map((name) => claim(`c${name}`, { storageClassName: 's' })),
   ...ten.map((i) => bound(`p${i}`, using(`c${i}`))),
 ];
-const told = { metadata: { annotations: { told: 'again' } } };
-const claimAgain = (it: Observed): Promise<unknown> => it.kube.patch('NodeClaim', { name: 'n' }, told);
+const anotherVersion = { metadata: { annotations: { changed: 'again' } } };
+const claimAgain = (it: Observed): Promise<unknown> => it.kube.patch('NodeClaim', { name: 'n' }, anotherVersion);
 const withoutClaim = (objects: ReturnType<typeof roomy>) => objects.filter(({ kind }) => kind === 'Node');
 
-const volumeCases: readonly Told[] = [
+const volumeCases: readonly ConformanceCase[] = [
   same(
     262,
     'volumes of the pods of a Node',
@@ -69,7 +69,7 @@ const occupied = () => [
   ...roomy('n', { allocatable: { cpu: '64' } }),
   ...ten.map((i) => bound(`p${i}`, port(8000 + i))),
 ];
-const portCases: readonly Told[] = [
+const portCases: readonly ConformanceCase[] = [
   same(
     354,
     'ports of the pods of a Node',
@@ -94,7 +94,7 @@ const portCases: readonly Told[] = [
     'a pod that changes does not stand in its own way',
     observed([false, true], async (it) => {
       await it.put(...occupied());
-      await it.put(bound('p5', { ...port(8005), labels: { told: 'again' } }));
+      await it.put(bound('p5', { ...port(8005), labels: { changed: 'again' } }));
       const taken = await it.takes('n', port(8005));
       await it.remove('Pod', 'p5');
       return [taken, await it.takes('n', port(8005))];
@@ -119,7 +119,7 @@ const two = { cpu: '2' };
 const unbound = [pod('a', { ...one, nodeSelector: { x: 'y' } }), pod('b', { ...two, nodeSelector: { x: 'y' } })];
 const amounts = [0.5, 1.5, 1, 2, 0.5, 1];
 
-const requestCases: readonly Told[] = [
+const requestCases: readonly ConformanceCase[] = [
   same(
     470,
     'pods that run nowhere take no room',
@@ -225,7 +225,7 @@ const onNew = async (it: Observed): Promise<number> =>
   (await it.plan(ten.slice(0, 3).map((i) => pod(`probe-${i}`, { cpu: '1' })))).newNodeClaims[0]?.pods.length ?? 0;
 const large = (cpu: string) => agent('d-1', cpu, { nodeName: 'other' });
 
-const daemonCases: readonly Told[] = [
+const daemonCases: readonly ConformanceCase[] = [
   same(
     841,
     'a DaemonSet pod takes the room that was kept for it',
@@ -300,7 +300,7 @@ async function nominated(it: Observed): Promise<void> {
   await it.put(...made, waiting);
 }
 
-const lifeCases: readonly Told[] = [
+const lifeCases: readonly ConformanceCase[] = [
   same(
     442,
     'a claim and a Node of one name are one node, and each may go first',
@@ -365,7 +365,7 @@ const kept = (expected: readonly boolean[], options: PodOptions): Check =>
     await it.remove('Pod', 'r');
     return [before, await it.takes('n', follower)];
   });
-const affinityCases: readonly Told[] = [
+const affinityCases: readonly ConformanceCase[] = [
   same(1043, 'required anti-affinity of what runs', kept([false, true], lonely)),
   same(1084, 'not that which is preferred', kept([true, true], { ...likesAntiAffinity('x'), labels: { app: 'y' } })),
   same(1128, 'nor that of a pod which is gone', kept([false, true], lonely)),
@@ -401,7 +401,7 @@ const unmanaged = (initialized: boolean) =>
     const own = metadata as { readonly labels: object };
     return { metadata: { ...metadata, labels: omit(own.labels, 'karpenter.sh/nodepool' as never) } };
   });
-const taintCases: readonly Told[] = [
+const taintCases: readonly ConformanceCase[] = [
   same(1814, 'taints of the control plane while a node starts', taints([], roomy('n', starting), ephemeral)),
   same(
     1828,
@@ -419,7 +419,7 @@ const taintCases: readonly Told[] = [
 ];
 
 /** What runs where, pkg/controllers/state/suite_test.go */
-export const stateNodeCases: readonly Told[] = [
+export const stateNodeCases: readonly ConformanceCase[] = [
   notApplicable([114, 121, 130, 145, 159, 171, 187, 204], 'when a pod was planned', times),
   ...volumeCases,
   ...portCases,

@@ -7,7 +7,7 @@ import type { Kind } from '../../../kube/port.js';
 import { plan } from '../../../packing/plan.js';
 import type { Plan } from '../../../packing/types.js';
 import { createActivityWorld, nodeClass, type ActivityWorld } from '../../builders/activity-world.js';
-import type { Check } from '../told.js';
+import type { Check } from '../conformance-case.js';
 import { flat, node, pod, pool, type NodeOptions, type PodOptions } from '../world.js';
 
 type Objects = readonly (KubernetesObject | readonly KubernetesObject[])[];

@@ -13,7 +13,7 @@ import { foreign } from '../running/claims.js';
 import { podOn, runningNode, said } from '../running/nodes.js';
 import { addOther } from '../running/pools.js';
 import { minute, running, second, type Running } from '../running/stage.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { bound, changed, leaving, observed, roomy } from './observed.js';
 import { node, oneOf, zone1, zone2 } from '../world.js';
 
@@ -38,7 +38,7 @@ const saying = (
 const both = ['Drifted', 'Consolidatable'] as const;
 
 /** pkg/controllers/nodeclaim/disruption/drift_test.go */
-export const otherDriftCases: readonly Told[] = [
+export const otherDriftCases: readonly ConformanceCase[] = [
   same(
     84,
     'a claim of another provider is not looked at',
@@ -54,7 +54,7 @@ export const otherDriftCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclaim/disruption/consolidation_test.go */
-export const otherConsolidatableCases: readonly Told[] = [
+export const otherConsolidatableCases: readonly ConformanceCase[] = [
   same(
     52,
     'a claim of another provider is not looked at',
@@ -63,7 +63,7 @@ export const otherConsolidatableCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/nodeclaim/disruption/suite_test.go */
-export const severalConditionCases: readonly Told[] = [
+export const severalConditionCases: readonly ConformanceCase[] = [
   same(
     125,
     'drifted and at rest',
@@ -82,11 +82,11 @@ export const severalConditionCases: readonly Told[] = [
 ];
 
 /** What a NodePool carries some seconds later. */
-const poolSays = (expected: unknown, put: (it: Running) => void, tell: (it: Running) => unknown): Check =>
+const poolSays = (expected: unknown, put: (it: Running) => void, result: (it: Running) => unknown): Check =>
   running(expected, async (it) => {
     put(it);
     await it.pass(10 * second);
-    return tell(it);
+    return result(it);
   });
 const stamps = (it: Running, name: string): readonly unknown[] => {
   const own = it.get('NodePool', name)?.metadata.annotations ?? {};
@@ -95,7 +95,7 @@ const stamps = (it: Running, name: string): readonly unknown[] => {
 };
 
 /** pkg/controllers/nodepool/hash/suite_test.go */
-export const otherHashCases: readonly Told[] = [
+export const otherHashCases: readonly ConformanceCase[] = [
   same(
     96,
     'a NodePool of another provider gets no hash',
@@ -112,8 +112,8 @@ export const otherHashCases: readonly Told[] = [
       [true, nodePoolHashVersion],
       (it) => {
         const own = it.get('NodePool', 'default')!;
-        const told = { [annotations.nodePoolHash]: 'old', [annotations.nodePoolHashVersion]: 'test' };
-        it.kube.put('NodePool', { ...own, metadata: { ...own.metadata, annotations: told } });
+        const oldHash = { [annotations.nodePoolHash]: 'old', [annotations.nodePoolHashVersion]: 'test' };
+        it.kube.put('NodePool', { ...own, metadata: { ...own.metadata, annotations: oldHash } });
       },
       (it) => stamps(it, 'default'),
     ),
@@ -130,7 +130,7 @@ const ownClass = { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeCla
 const longKey = `test.com.test.${'a'.repeat(250)}/test`;
 
 /** pkg/controllers/nodepool/validation/suite_test.go */
-export const otherValidationCases: readonly Told[] = [
+export const otherValidationCases: readonly ConformanceCase[] = [
   same(112, 'a NodePool of another provider is not judged', validated(undefined, foreign)),
   same(123, 'a good NodePool', validated('True', ownClass)),
   same(
@@ -158,7 +158,7 @@ const priced = (entry: CatalogueEntry, price: number): CatalogueEntry => ({
 const threeCpus = [{ name: 'c', image: 'c', resources: { requests: { cpu: '3' } } }];
 
 /** pkg/controllers/disruption/consolidation_test.go */
-export const otherConsolidationCases: readonly Told[] = [
+export const otherConsolidationCases: readonly ConformanceCase[] = [
   same(
     3245,
     'pods move to the one node that is initialized',
@@ -252,7 +252,7 @@ const saves = (
 const zonal = poolWith({}, { requirements: [oneOf(labels.zone, zone1), oneOf(labels.capacityType, 'on-demand')] });
 
 /** pkg/controllers/disruption/consolidation_logging_test.go */
-export const savingCases: readonly Told[] = [
+export const savingCases: readonly ConformanceCase[] = [
   notApplicable(
     42,
     'a label of a metric for why a command no longer held',
@@ -302,7 +302,7 @@ export const savingCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/disruption/suite_test.go */
-export const deadlineCases: readonly Told[] = [
+export const deadlineCases: readonly ConformanceCase[] = [
   notApplicable(
     2140,
     'how long a search for several nodes may take',
@@ -313,7 +313,7 @@ export const deadlineCases: readonly Told[] = [
 const eventsOf =
   'approval by score has no event: the decision record of the command has the saving and what it disrupts';
 /** pkg/controllers/disruption/balanced_scoring_test.go */
-export const priceCases: readonly Told[] = [
+export const priceCases: readonly ConformanceCase[] = [
   same(
     410,
     'a node whose type nobody knows costs nothing',
@@ -334,7 +334,7 @@ export const priceCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/disruption/balanced_adversarial_test.go */
-export const unavailableCases: readonly Told[] = [
+export const unavailableCases: readonly ConformanceCase[] = [
   same(
     133,
     'a node costs what it costs though nothing more of its type is to be had',
@@ -349,7 +349,7 @@ export const unavailableCases: readonly Told[] = [
 ];
 
 /** pkg/controllers/capacitybuffer/suite_test.go */
-export const changedBufferCases: readonly Told[] = [
+export const changedBufferCases: readonly ConformanceCase[] = [
   same(
     479,
     'a PodTemplate that changes is resolved anew',
@@ -374,6 +374,6 @@ export const changedBufferCases: readonly Told[] = [
 ];
 
 /** pkg/scheduling/requirements_test.go */
-export const profileCases: readonly Told[] = [
+export const profileCases: readonly ConformanceCase[] = [
   notApplicable(714, 'a profile of processor time', 'a measurement; docs/benchmarks.md has those of both'),
 ];

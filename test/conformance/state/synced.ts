@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { podOn, runningNode } from '../running/nodes.js';
 import { minute, running, second, type Running } from '../running/stage.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { changed, observed, roomy, type Observed } from './observed.js';
 
@@ -26,7 +26,7 @@ const has = (...objects: readonly (readonly KubernetesObject[])[]): Check =>
     await it.put(...objects);
     return [it.deps.cache.synced, await awaited(it)];
   });
-/** Whether a plan goes on with what the cache has: an object was written of which the watch has not told. */
+/** Whether a plan goes on with what the cache has: an object was written that the watch has not delivered. */
 const behind = (kind: 'Node' | 'NodeClaim', made: Made): Check =>
   observed(false, async (it) => {
     await it.put(many(10, made));
@@ -40,7 +40,7 @@ const behind = (kind: 'Node' | 'NodeClaim', made: Made): Check =>
 
 const memory = 'nothing is put into the cache by hand: what was created is waited for until the watch brings it';
 
-const syncCases: readonly Told[] = [
+const syncCases: readonly ConformanceCase[] = [
   same(1227, 'all Nodes', has(many(1000, nodeAlone))),
   notApplicable(
     1251,
@@ -80,8 +80,8 @@ const syncCases: readonly Told[] = [
       return awaited(it);
     }),
   ),
-  same(1443, 'a claim that the watch has not told', behind('NodeClaim', claimAlone)),
-  same(1467, 'a Node that the watch has not told', behind('Node', nodeAlone)),
+  same(1443, 'a claim that the watch has not delivered', behind('NodeClaim', claimAlone)),
+  same(1467, 'a Node that the watch has not delivered', behind('Node', nodeAlone)),
   notApplicable(1490, 'a claim that was put in', memory),
   same(
     1497,
@@ -131,7 +131,7 @@ const looksAgain = (expected: readonly boolean[], ...steps: readonly ((it: Runni
     },
     { pool: { template: { spec: onDemand }, disruption: { consolidateAfter: '0s' } } },
   );
-const consolidatedCases: readonly Told[] = [
+const consolidatedCases: readonly ConformanceCase[] = [
   same(
     1706,
     'consolidation looks again when the cluster changes',
@@ -156,4 +156,4 @@ const consolidatedCases: readonly Told[] = [
 ];
 
 /** What is known of the cluster, pkg/controllers/state/suite_test.go */
-export const stateSyncCases: readonly Told[] = [...syncCases, ...consolidatedCases];
+export const stateSyncCases: readonly ConformanceCase[] = [...syncCases, ...consolidatedCases];

@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, same, type Check, type Told } from '../told.js';
+import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { affinity, antiAffinity, likesAffinity, likesAntiAffinity, spread } from '../topology-terms.js';
 import { all, oneOf, pod, pods, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { leaves, taken } from './spread.js';
@@ -41,7 +41,7 @@ const namespaced = (more: object, expected: boolean): Check => {
   return expected ? onOne(objects, ['a', 'b']) : run(objects, { left: ['b'] });
 };
 
-export const followingCases: readonly Told[] = [
+export const followingCases: readonly ConformanceCase[] = [
   same(
     1929,
     'affinity without terms',
@@ -156,7 +156,7 @@ function balancedIn(check: Check, counts: readonly number[]): Check {
   return { outcome: () => sorted(check.outcome()), expected: { violations: [], left: [], by: [...counts] } };
 }
 
-export const avoidingCases: readonly Told[] = [
+export const avoidingCases: readonly ConformanceCase[] = [
   same(
     2300,
     'a pod keeps off the node of another',

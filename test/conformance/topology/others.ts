@@ -1,7 +1,7 @@
 import type { KubernetesObject, Taint, TopologySpreadConstraint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { same, type Check, type Told } from '../told.js';
+import { same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { constraint, spread } from '../topology-terms.js';
 import { all, omit, oneOf, pod, pods, pool, poolOf, zone1, zone2, type PodOptions } from '../world.js';
 import { leaves, taken } from './spread.js';
@@ -59,7 +59,7 @@ const revision = (hash: string) => {
 };
 const oneZone = poolOf(oneOf(zone, zone1));
 
-export const defaultCases: readonly Told[] = [
+export const defaultCases: readonly ConformanceCase[] = [
   same(3009, 'zones by default', withDefault([byDefault()], [replicaSet('x'), ...owned(4)], zones(2, 1, 1))),
   same(3015, 'hosts by default', withDefault([perHost], [replicaSet('x'), ...owned(3)], { sizes: [1, 1, 1] })),
   same(
@@ -149,7 +149,7 @@ const volume = [
   },
 ] as unknown as KubernetesObject[];
 
-export const taintCases: readonly Told[] = [
+export const taintCases: readonly ConformanceCase[] = [
   same(
     3280,
     'a pod that tolerates every taint gets a node of the tainted pool',

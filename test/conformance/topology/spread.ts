@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod, Taint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { notApplicable, same, type Check, type Told } from '../told.js';
+import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { spread } from '../topology-terms.js';
 import {
   all,
@@ -63,7 +63,7 @@ const perCapacity = { topologyKey: capacity };
 const spot = poolOf(oneOf(capacity, 'spot'));
 const onDemand = poolOf(oneOf(capacity, 'on-demand'));
 
-export const zonalCases: readonly Told[] = [
+export const zonalCases: readonly ConformanceCase[] = [
   same(
     61,
     'a key that no node has',
@@ -185,7 +185,7 @@ const twoApps = (arch: readonly [string, string]): Pod[] =>
     ),
   );
 
-export const hostCases: readonly Told[] = [
+export const hostCases: readonly ConformanceCase[] = [
   same(548, 'a node each', run(spreading(4, {}, perHost), { sizes: [1, 1, 1, 1] })),
   same(561, 'as many on a node as the skew allows', run(spreading(4, {}, { ...perHost, maxSkew: 4 }), { sizes: [4] })),
   same(574, 'two apps share two nodes', run(twoApps(['amd64', 'amd64']), { sizes: [2, 2] })),
@@ -197,7 +197,7 @@ const capacities = (onSpot: number, demanded: number): Expected => ({
 });
 const archOf = (arch: string): Expected => ({ by: { [labels.arch]: { [arch]: 2 } } });
 
-export const capacityTypeCases: readonly Told[] = [
+export const capacityTypeCases: readonly ConformanceCase[] = [
   same(
     [656, 669],
     'capacity types are balanced',
@@ -285,7 +285,7 @@ const share = 'example.com/share';
 const mixed = (count: number, ...terms: Parameters<typeof spread>) => spreading(count, {}, ...terms);
 const steps = [2, 5, 10, 21];
 
-export const combinedCases: readonly Told[] = [
+export const combinedCases: readonly ConformanceCase[] = [
   ...steps.map((count, i) =>
     same(
       i === 0 ? 944 : [],
@@ -392,7 +392,7 @@ const tainted = (value: string, ...domains: string[]) =>
   pool({ requirements: [oneOf(kind, ...domains)], taints: [{ ...taint, value }] }, value);
 const mine = 'example.com/mine';
 
-export const policyCases: readonly Told[] = [
+export const policyCases: readonly ConformanceCase[] = [
   same(
     1199,
     'nodes whose taints are not tolerated count under Ignore',
@@ -484,7 +484,7 @@ function selected(nodeAffinityPolicy: 'Ignore' | 'Honor'): KubernetesObject[] {
 const inZones = (...names: string[]) => ({ needs: [oneOf(zone, ...names)] });
 const spotOnly = { nodeSelector: { [capacity]: 'spot' } };
 
-export const affinityCases: readonly Told[] = [
+export const affinityCases: readonly ConformanceCase[] = [
   same(
     1743,
     'each node selector has its own zones to balance',

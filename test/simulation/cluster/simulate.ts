@@ -18,7 +18,7 @@ import type { Outside } from './process.js';
 import { Processes } from './processes.js';
 import { expectToRest } from './rest.js';
 import { saidAtRest } from './said-at-rest.js';
-import { tellWhy } from './tell-why.js';
+import { printOpenWorkflows } from './print-open-workflows.js';
 import { VirtualTime } from './virtual-time.js';
 import type { Scripted, SimulationPlan, Stage } from './stage.js';
 import { createCluster } from './world.js';
@@ -282,7 +282,7 @@ class Simulation {
     this.say('nothing goes wrong any more');
     await expectToRest(time, invariants, plan, isBroken);
     if (!isBroken()) for await (const said of saidAtRest(stage.temporal)) invariants.broken(said);
-    if (invariants.isBroken && plan.say !== undefined) await tellWhy(stage.temporal, this.say);
+    if (invariants.isBroken && plan.say !== undefined) await printOpenWorkflows(stage.temporal, this.say);
   }
 }
 

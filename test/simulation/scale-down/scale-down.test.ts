@@ -5,8 +5,8 @@ import { simulateScaleDown } from './scale-down.js';
 const small = { replicas: { before: 40, after: 20 }, pool: { consolidateAfter: '30s', nodes: '100%' } };
 
 test('a simulated scale-down ends with a cheaper fleet, and the same seed gives the same run', async () => {
-  const told: string[] = [];
-  const first = await simulateScaleDown(3, small, (line) => void told.push(line));
+  const lines: string[] = [];
+  const first = await simulateScaleDown(3, small, (line) => void lines.push(line));
   const again = await simulateScaleDown(3, small);
 
   expect(again).toEqual(first);
@@ -15,5 +15,5 @@ test('a simulated scale-down ends with a cheaper fleet, and the same seed gives 
   expect(first.movesDone).toBeGreaterThan(0);
   // consolidateAfter runs anew for nodes that lost pods, and decisions prove stable for fifteen seconds.
   expect(first.seconds).toBeGreaterThan(30);
-  expect(told.some((line) => line.includes('decided'))).toBe(true);
+  expect(lines.some((line) => line.includes('decided'))).toBe(true);
 });

@@ -40,11 +40,11 @@ export async function simulateScaleDown(
   say: (line: string) => void = () => undefined,
 ): Promise<SimulatedScaleDown> {
   const world = await createWorld(seed, (line) => {
-    told(line);
+    log(line);
   });
   const { clock, cache, kube, random } = world;
   let startedAt = clock.now;
-  const told = (line: string): void => say(`${((clock.now - startedAt) / 1000).toFixed(1)} s: ${line}`);
+  const log = (line: string): void => say(`${((clock.now - startedAt) / 1000).toFixed(1)} s: ${line}`);
   const identity = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool' };
   const made = { ...kwokPool(pool), ...identity };
   kube.put('NodePool', nodePools.mustParse({ ...made, metadata: { ...made.metadata, uid: 'pool', generation: 1 } }));
@@ -66,14 +66,14 @@ export async function simulateScaleDown(
   const [pods, launched] = [countOf(sets), provision.launched];
   const moves = { ...disrupt.moves };
   startedAt = clock.now;
-  told(`all pods run on ${before.nodes} nodes for ${before.price.toFixed(2)}`);
+  log(`all pods run on ${before.nodes} nodes for ${before.price.toFixed(2)}`);
   for (const set of sets) await set.scaleDown(replicas.after);
   let [last, changedAt] = [before, clock.now];
   await clock.run(() => {
     const now = fleetOf(world);
     if (now.price !== last.price || now.nodes !== last.nodes) {
       [last, changedAt] = [now, clock.now];
-      told(`${now.nodes} nodes for ${now.price.toFixed(2)}`);
+      log(`${now.nodes} nodes for ${now.price.toFixed(2)}`);
     }
     return clock.now - changedAt > quietMs || clock.now - startedAt > longestMs;
   }, world.settle);

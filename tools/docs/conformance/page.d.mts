@@ -1,4 +1,4 @@
-import type { Apart, Suite } from '../../../test/conformance/told.js';
+import type { Apart, Suite } from '../../../test/conformance/conformance-case.js';
 
 export interface Upstream {
   readonly commit: string;

@@ -22,14 +22,14 @@ export const awsProvider = {
   page: 'dist/conformance-aws.md',
 };
 
-/** What cases say of the tests of a suite. Throws for a line that has no test, and for a test that is told twice. */
-function toldOf({ path, told }, tests) {
+/** What cases say of the tests of a suite. Throws for a line that has no test, and for a test with two cases. */
+function verdictsOf({ path, cases }, tests) {
   const lines = new Set(tests.map(([line]) => line));
   const seen = new Map();
-  for (const { at, title, verdict } of told)
+  for (const { at, title, verdict } of cases)
     for (const line of at.flatMap((place) => linesOf(place, tests))) {
       if (!lines.has(line)) throw new Error(`${path}: "${title}" names line ${line}, where no test begins`);
-      if (seen.has(line)) throw new Error(`${path}: "${title}" names line ${line}, which is told already`);
+      if (seen.has(line)) throw new Error(`${path}: "${title}" names line ${line}, which has a case already`);
       seen.set(line, verdict);
     }
   return seen;
@@ -47,16 +47,16 @@ const counts = (seen, total) => {
 };
 const sum = (rows) => rows.reduce((a, b) => a.map((each, i) => each + b[i]));
 
-/** The whole page. `suites` are told case by case, `apart` names folders and files that do not apply as a whole; `of` is whose tests they are. */
+/** The whole page. `suites` have cases, `apart` names folders and files that do not apply as a whole; `of` is whose tests they are. */
 export function conformancePage(suites, apart, { commit, suites: upstream }, of = karpenter) {
   const link = (path, line, to) =>
     `[${to === undefined ? line : `${line} to ${to}`}](https://github.com/${of.repository}/blob/${commit}/${path}#L${line})`;
   for (const { path } of suites)
     if (upstream[path] === undefined) throw new Error(`${path} is no suite of Karpenter's`);
-  const told = suites.map((suite) => ({
+  const covered = suites.map((suite) => ({
     ...suite,
     tests: upstream[suite.path],
-    seen: toldOf(suite, upstream[suite.path]),
+    seen: verdictsOf(suite, upstream[suite.path]),
   }));
   const paths = Object.keys(upstream).filter((path) => !suites.some((suite) => suite.path === path));
   const apartOf = (path) => apart.find((each) => path.startsWith(each.path));
@@ -64,8 +64,11 @@ export function conformancePage(suites, apart, { commit, suites: upstream }, of 
     const total = upstream[path].length;
     return { path, figures: apartOf(path) === undefined ? [total, 0, 0, 0, total] : [total, 0, 0, total, 0] };
   });
-  const figures = [...told.map(({ path, seen, tests }) => ({ path, figures: counts(seen, tests.length) })), ...others];
-  const head = ['suite', 'tests', ...verdicts, 'not told'];
+  const figures = [
+    ...covered.map(({ path, seen, tests }) => ({ path, figures: counts(seen, tests.length) })),
+    ...others,
+  ];
+  const head = ['suite', 'tests', ...verdicts, 'no case'];
   return `# ${of.title}
 
 The results of the tests of Karpenter's ${of.owner} suites, test by test: commit \`${commit.slice(0, 12)}\` of ${of.repository}, everything below \`pkg/\`. Written by
@@ -76,7 +79,7 @@ process (\`test/conformance/running\`) run against the whole product, its operat
 - **same**: the result is what Karpenter's test expects. If the test expects a type or a number of nodes and a cheaper plan is as good, the plan may cost at most as much as Karpenter's choice.
 - **differs**: the result differs on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.
 - **not applicable**: the test is about something that a plan does not have, such as metrics, writing objects, or features that are not modelled.
-- **not told**: there is no case for it, and nothing is claimed about it.
+- **no case**: nothing is claimed about it.
 
 ${table(head, [...figures.map(({ path, figures: each }) => [`\`${path}\``, ...each]), ['all', ...sum(figures.map((each) => each.figures))]])}
 
@@ -87,19 +90,19 @@ ${table(
   apart.map(({ path, why }) => [`\`${path}\``, why]),
 )}
 
-${told.map((suite) => section(suite, link)).join('\n\n')}
+${covered.map((suite) => section(suite, link)).join('\n\n')}
 `;
 }
 
 /** A list: a table would be padded to its longest cell. */
-function section({ path, told, tests, seen }, link) {
-  const items = told.map(({ at, title, verdict, why = '', rule }) => {
+function section({ path, cases, tests, seen }, link) {
+  const items = cases.map(({ at, title, verdict, why = '', rule }) => {
     const reason = rule === undefined ? why : `${why} (${rule})`;
     const places = at.map((place) => (typeof place === 'number' ? link(path, place) : link(path, place[0], place[1])));
     const lines = places.length === 0 ? '' : ` (${places.join(', ')})`;
     return `- ${title}${lines}: ${verdict}${reason === '' ? '' : `; ${reason}`}`;
   });
-  const untold = tests.filter(([line]) => !seen.has(line)).map(([line]) => link(path, line));
-  const rest = untold.length === 0 ? '' : `\n\nNot told: ${untold.join(', ')}.`;
+  const uncovered = tests.filter(([line]) => !seen.has(line)).map(([line]) => link(path, line));
+  const rest = uncovered.length === 0 ? '' : `\n\nNo case: ${uncovered.join(', ')}.`;
   return `## ${path}\n\n${items.join('\n')}${rest}`;
 }

@@ -1,4 +1,4 @@
-// Which tests Karpenter's suites have: by line, with a digest of the title, which tells a test that has moved.
+// Which tests Karpenter's suites have: by line, with a digest of the title, which finds a test that has moved.
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { linesOf } from './page.mjs';
@@ -54,8 +54,8 @@ export function readUpstream(directory) {
 }
 
 /** How lines that cases name have moved: `{ path, from, to }`; `to` is absent where the test is gone. */
-export function movedTests(told, before, after) {
-  return told.flatMap(({ path, told: cases }) =>
+export function movedTests(suites, before, after) {
+  return suites.flatMap(({ path, cases }) =>
     cases.flatMap(({ at }) =>
       at
         .flatMap((place) => linesOf(place, before.suites[path] ?? []))

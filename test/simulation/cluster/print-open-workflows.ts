@@ -4,8 +4,8 @@ import { fromPayload } from '../temporal/payloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { Run } from '../temporal/run.js';
 
-/** Tells what the open workflows of a cluster that does not come to rest say of themselves, and which of their activities are under way. */
-export async function tellWhy(temporal: SimulatedTemporal, say: (line: string) => void): Promise<void> {
+/** Prints, for a cluster that does not come to rest, how its open workflows explain themselves, and their pending activities. */
+export async function printOpenWorkflows(temporal: SimulatedTemporal, say: (line: string) => void): Promise<void> {
   for (const run of [...temporal.all]) {
     if (!run.isOpen) continue;
     say(`${run.id} explains: ${await answered(temporal, run, explainQuery.name)}`);

@@ -4,8 +4,8 @@ type Verdict = 'same' | 'differs' | 'not applicable';
 /** A line where a test begins, or the first and the last line of tests that stand together. */
 export type Place = number | readonly [from: number, to: number];
 
-/** A test of Karpenter's, told in the project's own words. */
-export interface Told {
+/** A test of Karpenter's, in the project's own words. */
+export interface ConformanceCase {
   /** Where it stands in its file at the commit of upstream.json; several where they say the same. */
   readonly at: readonly Place[];
   readonly title: string;
@@ -22,7 +22,7 @@ export interface Told {
 export interface Suite {
   /** Its file in Karpenter's repository. */
   readonly path: string;
-  readonly told: readonly Told[];
+  readonly cases: readonly ConformanceCase[];
 }
 
 /** A file or folder of Karpenter's that does not apply as a whole. */
@@ -39,14 +39,14 @@ export interface Check {
 type At = number | readonly Place[];
 const lines = (at: At): readonly Place[] => (typeof at === 'number' ? [at] : at);
 
-export const same = (at: At, title: string, check: Check): Told => ({
+export const same = (at: At, title: string, check: Check): ConformanceCase => ({
   at: lines(at),
   title,
   verdict: 'same',
   ...check,
 });
 
-export const differs = (at: At, title: string, rule: string, why: string, check: Check): Told => ({
+export const differs = (at: At, title: string, rule: string, why: string, check: Check): ConformanceCase => ({
   at: lines(at),
   title,
   verdict: 'differs',
@@ -55,7 +55,7 @@ export const differs = (at: At, title: string, rule: string, why: string, check:
   ...check,
 });
 
-export const notApplicable = (at: At, title: string, why: string): Told => ({
+export const notApplicable = (at: At, title: string, why: string): ConformanceCase => ({
   at: lines(at),
   title,
   verdict: 'not applicable',
