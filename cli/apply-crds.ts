@@ -9,7 +9,10 @@ type Definition = Kinds['CustomResourceDefinition'];
 const servedMs = 60_000;
 const pollMs = 250;
 
-/** `stowage crds --apply`: brings the cluster's definitions up to those of this version, and waits until they are served. */
+/**
+ * `stowage crds --apply`: creates or updates the cluster's CustomResourceDefinitions to this version, and waits until
+ * they are served.
+ */
 export async function applyCrds(kubeconfig: string | undefined): Promise<string> {
   const kube = createKubeClient({
     userAgent: 'stowage-crds',
@@ -28,7 +31,7 @@ export async function applyCrds(kubeconfig: string | undefined): Promise<string>
   }
 }
 
-/** What is there already keeps what others have put on it, and gets this version's schemas. */
+/** Updates the schemas of an existing definition; other fields stay. */
 async function applied(
   kube: KubeClient,
   definition: NewObject<Definition>,

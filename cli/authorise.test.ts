@@ -80,7 +80,7 @@ describe('an order of a person', () => {
   });
 
   test.each(['', '  '])('on behalf of nobody (--as %j) is refused before the API server is asked', async (nobody) => {
-    const refused = '--as is empty: give the name of whom the order is for, or leave it out';
+    const refused = '--as is empty: give the name of the person for whom you act, or omit it';
     await expect(authorise(target, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
     await expect(actorOf(unavailable(), rights.order, nobody)).rejects.toThrow(new UsageError(refused));
   });
@@ -136,7 +136,7 @@ test('orders with an empty --as are refused when the command line is parsed', ()
   for (const command of commands) {
     const given = ['--as', ' ', '--because', 'x', '--node', 'n'];
     expect(() => command.allowUnknownOption().parse(given, { from: 'user' })).toThrow(
-      new UsageError('--as is empty: give the name of whom the order is for, or leave it out'),
+      new UsageError('--as is empty: give the name of the person for whom you act, or omit it'),
     );
   }
 });

@@ -9,7 +9,10 @@ import type { Settings } from '../process/settings.js';
 import { UsageError } from './exit.js';
 import { defaultActor } from './temporal.js';
 
-/** What an order needs in Kubernetes (authorization/rights). `approvals` is no kind: a right that RBAC gives by its name. */
+/**
+ * The Kubernetes permission required for an order (authorization/rights). `approvals` is not a kind: RBAC grants it by
+ * its name.
+ */
 export type Right = Pick<ResourceAttributes, 'verb' | 'resource' | 'subresource'>;
 
 export const rights = {
@@ -23,15 +26,16 @@ export const rights = {
 const group = 'stowage.dev';
 type Reviewer = Pick<KubeClient, 'create' | 'get'>;
 
-/** The name of a cluster, and where Temporal has which one that is. */
+/** The name of a cluster, and the record in Temporal of which Kubernetes cluster uses it. */
 interface Cluster {
   readonly cluster: string;
   readonly register: Pick<ClusterIdentityStore, 'read'>;
 }
 
 /**
- * The actor to record for an order: whom the API server says the caller is, with `onBehalf` beside it. Throws `UsageError` for one
- * who has not the right (authorization/orders), and what the client throws where the API server does not answer.
+ * The actor to record for an order: the user name according to the API server, followed by `onBehalf`. Throws
+ * `UsageError` without the permission (authorization/orders), and the client's error if the API server does not
+ * respond.
  */
 export async function actorOf(kube: Reviewer, right: Right, onBehalf?: string): Promise<string> {
   checkOnBehalf(onBehalf);
@@ -44,8 +48,8 @@ export async function actorOf(kube: Reviewer, right: Right, onBehalf?: string): 
 }
 
 /**
- * As `actorOf`, of the API server of the very cluster that the order is for (authorization/whose-api-server); marked as not authenticated where Temporal does
- * not have which one that is.
+ * Like `actorOf`, with the API server of the cluster that the order is for (authorization/whose-api-server); marked as
+ * not authenticated if Temporal has no record of that cluster.
  */
 export async function actorIn(
   { kube, ...cluster }: Cluster & { readonly kube: Reviewer },
@@ -56,7 +60,9 @@ export async function actorIn(
   return (await isOwnCluster(kube, cluster)) ? actor : unauthenticated(actor);
 }
 
-/** Whether the name is known to stand for the cluster of that API server; `UsageError` where it stands for another. */
+/**
+ * Whether the name is recorded for the cluster of that API server; throws `UsageError` if it is recorded for another.
+ */
 export async function isOwnCluster(kube: Pick<KubeClient, 'get'>, { cluster, register }: Cluster): Promise<boolean> {
   const recorded = await register.read();
   if (recorded === undefined) return false;
@@ -65,9 +71,9 @@ export async function isOwnCluster(kube: Pick<KubeClient, 'get'>, { cluster, reg
   return true;
 }
 
-/** `--as NAME` of every order. Nobody orders anything: an empty name throws `UsageError` when the command is read, before anybody is asked. */
+/** `--as NAME` of every order. An empty name throws `UsageError` when the command line is parsed. */
 export function onBehalfOption(): Option {
-  return new Option('--as <name>', 'on whose behalf: recorded beside who you are').argParser((name) => {
+  return new Option('--as <name>', 'the person for whom you act: recorded after your user name').argParser((name) => {
     checkOnBehalf(name);
     return name;
   });
@@ -75,7 +81,7 @@ export function onBehalfOption(): Option {
 
 function checkOnBehalf(onBehalf: string | undefined): void {
   if (onBehalf?.trim() === '')
-    throw new UsageError('--as is empty: give the name of whom the order is for, or leave it out');
+    throw new UsageError('--as is empty: give the name of the person for whom you act, or omit it');
 }
 
 function denied(user: string, { verb, resource, subresource }: Right, reason = ''): string {
@@ -87,8 +93,8 @@ function denied(user: string, { verb, resource, subresource }: Right, reason = '
 }
 
 /**
- * As `actorOf`, of the cluster that the settings name. Where no API server answers, the order goes on in the name of the machine's
- * user, marked as not authenticated: a pause must be possible then, too (authorization/without-kubernetes).
+ * Like `actorOf`, for the cluster in the settings. If no API server responds, the actor is the local user, marked as
+ * not authenticated: a pause must be possible then too (authorization/without-kubernetes).
  */
 export async function authorise(
   { settings, ...cluster }: Cluster & { readonly settings: Pick<Settings, 'KUBECONFIG'> },

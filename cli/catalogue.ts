@@ -6,7 +6,7 @@ import { readSettings } from '../process/settings.js';
 import { warn } from './output/print.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 
-/** Settings that have a say in what a region offers, and in how AWS is asked for it. */
+/** Settings that affect the offerings of a region, or how AWS is called. */
 const regionSettings =
   /^(AWS_REGION|AWS_ENDPOINT_URL|AWS_CA_BUNDLE|HTTPS_PROXY|NO_PROXY|PRICE_FILE|ISOLATED_VPC|VM_MEMORY_OVERHEAD_PERCENT|RESERVED_ENIS)$/;
 
@@ -14,11 +14,14 @@ export function catalogueCommand(): Command {
   return settingsCommand('catalogue', { only: regionSettings });
 }
 
-/** `stowage catalogue`: what a region of AWS offers, as `stowage plan --catalogue` reads it. What is not current in it goes to the standard error. */
+/**
+ * `stowage catalogue`: the offerings of an AWS region, in the format of `stowage plan --catalogue`. Warnings about
+ * outdated data go to stderr.
+ */
 export async function catalogue(args: readonly string[]): Promise<string> {
   const command = catalogueCommand();
   command.parse(args, { from: 'user' });
-  // There is no cluster, and what is set for one does not count.
+  // There is no cluster, so settings for one are ignored.
   const environment = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => regionSettings.test(name.toUpperCase())),
   );

@@ -1,7 +1,7 @@
 import type { WorkflowKind } from '../core/ids.js';
 import { UsageError } from './exit.js';
 
-/** A workflow that is about a node. */
+/** A workflow for a node. */
 export interface Found {
   readonly workflowId: string;
   readonly kind: WorkflowKind | undefined;
@@ -9,13 +9,13 @@ export interface Found {
   readonly phase: string;
 }
 
-/** Orders about a node, by name. */
+/** Orders for a node, by name. */
 export type NodeOrder = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold';
 
-/** Before the point of no return these can be taken back; the first one that is under way is the one that is meant. */
+/** These can be aborted before the point of no return; an order without workflow id means the first active one. */
 const revocable: readonly (WorkflowKind | undefined)[] = ['consolidate', 'replace', 'drift', 'repair', 'expire'];
 const draining: ReadonlySet<string> = new Set(['draining', 'detaching volumes', 'terminating the instance']);
-/** Phases in which an expiration only waits for its time: nothing is under way then. */
+/** Phases in which an expiration only waits for its time. */
 const dormant: ReadonlySet<string> = new Set(['not due', 'starting', '']);
 
 /** Whether it is an expiration that only waits for its time. */
@@ -30,7 +30,7 @@ const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[
   retry: ['terminate', ...revocable],
 };
 
-/** Whether the workflow can do what the order says, as it stands. */
+/** Whether the workflow accepts the order in its current phase. */
 function canObey(order: NodeOrder, found: Found): boolean {
   const { asks, phase } = found;
   if (order === 'approve' || order === 'reject') return asks;
@@ -40,8 +40,8 @@ function canObey(order: NodeOrder, found: Found): boolean {
 }
 
 /**
- * Of the workflows that are about a node the one that can obey the order. Throws `UsageError`, which says what is under way,
- * where there is none, or where several could.
+ * Of the workflows for a node, the one that accepts the order. Throws `UsageError` with the active workflows if there
+ * is none, or several.
  */
 export function chooseWorkflow(subject: string, order: NodeOrder, all: readonly Found[]): string {
   const fit = all.filter((found) => preferred[order].includes(found.kind) && canObey(order, found));

@@ -21,7 +21,7 @@ export function codecServerCommand(): Command {
     .option('--token-file <file>', 'file with the token that callers give; one is made up when absent');
 }
 
-/** `stowage codec-server`: decrypts for the Temporal UI and its CLI until SIGTERM or SIGINT. */
+/** `stowage codec-server`: decrypts payloads for the Temporal UI and its CLI until SIGTERM or SIGINT. */
 export async function serveCodec(args: readonly string[]): Promise<string> {
   const command = codecServerCommand();
   command.parse(args, { from: 'user' });

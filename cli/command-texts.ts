@@ -1,7 +1,7 @@
-/** Of `stowage plan`, for files and for a live cluster. */
+/** Option of `stowage plan`, for files and for a live cluster. */
 export const frontierOption = ['--frontier', 'show price against number of nodes instead of one plan', false] as const;
 
-/** What each command does, in one line, and an example of it: for the list of commands, its own help and completions. */
+/** One-line description and example of each command: for the list of commands, its help and completions. */
 export const commandTexts = {
   plan: {
     description: 'show which nodes would be launched for the pending pods; launches nothing',
@@ -108,5 +108,5 @@ export const commandTexts = {
 
 export type CommandName = keyof typeof commandTexts;
 
-/** The example, as it stands at the end of a help. */
+/** The example at the end of a help text. */
 export const exampleText = (name: CommandName): string => `\nExample:\n  ${commandTexts[name].example}`;

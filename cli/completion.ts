@@ -7,5 +7,5 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
 export type Shell = keyof typeof scripts;
 
-/** `stowage completion SHELL`: the script that a shell loads. */
+/** `stowage completion SHELL`: the script for a shell. */
 export const completionScript = (shell: Shell, commands: readonly Described[]): string => scripts[shell](commands);

@@ -18,13 +18,13 @@ import { consolidationText } from './output/consolidation-table.js';
 import { packingInputOfFiles, toStderr, type PlanOptions } from './plan.js';
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
-  /** Whether spot nodes alone may be replaced by spot. */
+  /** Whether spot nodes may be replaced by spot. */
   readonly spotToSpot: boolean;
 }
 
 /**
- * `stowage consolidate` on files: the commands that would run until nothing is left to gain, as text to print. What of the
- * objects is hardly meant as it stands is told by `warn`.
+ * `stowage consolidate` on files: the commands that would run until no more are found, as text to print. `warn` reports
+ * suspicious input.
  */
 export function consolidateOffline(options: ConsolidateOptions, warn: (line: string) => void = toStderr): string {
   const input = packingInputOfFiles(options, warn);
@@ -45,7 +45,7 @@ export function consolidateOffline(options: ConsolidateOptions, warn: (line: str
     : consolidationText(result, totalMs);
 }
 
-/** What a cluster that has such nodes and pods would hardly lack: an export has left it out. */
+/** Kinds that a cluster with such nodes and pods would have: probably missing in an export. */
 function missingFrom({ nodes = [], pods, nodeClaims = [], podDisruptionBudgets = [] }: ClusterObjects): string[] {
   const isBound = pods.some(({ spec }) => (spec.nodeName ?? '') !== '');
   const isPooled = nodes.some(({ metadata }) => lookUp(metadata.labels, labels.nodePool) !== undefined);
@@ -57,7 +57,9 @@ function missingFrom({ nodes = [], pods, nodeClaims = [], podDisruptionBudgets =
   ];
 }
 
-/** Pods that are counted larger than they run, since their owner creates them anew when they move. */
+/**
+ * Pods that count as larger than they are now, since their owner creates them again from its template when they move.
+ */
 function resizedAmong(objects: ClusterObjects): string[] {
   const comesAgain = comingAgain(objects);
   const resized = objects.pods.filter((pod) => comesAgain(pod) !== pod);
@@ -68,7 +70,7 @@ function resizedAmong(objects: ClusterObjects): string[] {
   ];
 }
 
-/** What DisruptionPolicies among the objects ask a move to save. */
+/** Minimum savings of a move according to the DisruptionPolicies. */
 function leastSavingsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects): ReadonlyMap<string, LeastSaving> {
   return new Map(
     nodePools.flatMap((pool) => {
@@ -78,7 +80,7 @@ function leastSavingsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects):
   );
 }
 
-/** Nodes that are called as a replacement is while it comes: `moves` does not tell which of the two is meant. */
+/** Existing nodes with the name of a planned replacement, which makes `moves` ambiguous. */
 function takenNames({ commands }: Consolidation, { nodes = [] }: ClusterObjects): readonly string[] {
   const there = new Set(nodes.map(({ metadata }) => metadata.name ?? ''));
   return commands.flatMap(({ candidates, replacements }, n) => {
@@ -88,7 +90,7 @@ function takenNames({ commands }: Consolidation, { nodes = [] }: ClusterObjects)
   });
 }
 
-/** What among the objects has no effect or stops everything, as conditions of a live cluster say it. */
+/** Objects that have no effect or prevent all disruption, as conditions in a live cluster would show. */
 function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now: number): readonly string[] {
   const ruledBy = (name: string): readonly NodePool[] =>
     nodePools.filter((pool) => effectivePolicyOf(pool, disruptionPolicies).policy === name);

@@ -8,9 +8,9 @@ export interface ConvertOptions {
   readonly role?: string;
   readonly instanceProfile?: string;
   readonly report: 'text' | 'json';
-  /** Print what could be converted although other objects could not. */
+  /** Print what could be converted even if other objects could not. */
   readonly keepGoing?: boolean;
-  /** Fail where anything is to be checked, or was not carried over. */
+  /** Fail if anything is to be checked, or was not carried over. */
   readonly strict?: boolean;
 }
 
@@ -20,7 +20,10 @@ interface Converted {
   readonly status: number;
 }
 
-/** `stowage convert`: older Karpenter YAML as v1, and what became of it. Throws `UsageError` for all that is broken, together. */
+/**
+ * `stowage convert`: converts older Karpenter YAML to v1, and reports the changes. Throws one `UsageError` for all
+ * errors.
+ */
 export function convert(files: readonly string[], options: ConvertOptions): Converted {
   const broken: string[] = [];
   const inputs = (files.length === 0 ? ['-'] : files).flatMap((file) =>

@@ -37,7 +37,7 @@ export function doctorCommand(): Command {
     .addHelpText('after', '\nThe exit status is 0 when nothing failed; warnings and what was skipped do not count.');
 }
 
-/** `stowage doctor`: checks an installation, and says what is wrong and how to mend it. Changes nothing. */
+/** `stowage doctor`: checks an installation, and reports problems with their fix. Changes nothing. */
 export async function doctor(args: readonly string[]): Promise<Answer> {
   const command = doctorCommand();
   command.parse(args, { from: 'user' });
@@ -71,7 +71,7 @@ export async function doctor(args: readonly string[]): Promise<Answer> {
 
 type Kube = KubeClient & { close(): void };
 
-/** Without a usable kubeconfig every request says why. */
+/** Without a usable kubeconfig every request fails with the reason. */
 function kubeOf({ KUBECONFIG: kubeconfig }: Settings): Kube {
   try {
     return createKubeClient({
@@ -89,7 +89,7 @@ function kubeOf({ KUBECONFIG: kubeconfig }: Settings): Kube {
   }
 }
 
-/** Made when it is first asked for: what is wrong with the cloud's settings is a finding. */
+/** Created on first use, since invalid cloud settings are a finding. */
 function accountOf(settings: Settings, kube: KubeClient): AccountOf {
   let made: { readonly account: CloudAccount | undefined } | undefined;
   return () => {

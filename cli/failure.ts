@@ -3,7 +3,10 @@ import { messageOf } from '../core/error-message.js';
 import { onOneLine } from '../core/text.js';
 import { exitStatus } from './exit.js';
 
-/** Errors of the clients of Temporal, Kubernetes and clouds: a refusal, or no answer. By name: the class may be of another bundle. */
+/**
+ * Errors of the clients of Temporal, Kubernetes and clouds: refused or no response. By name, since the class may be
+ * from another bundle.
+ */
 const refusalNames: ReadonlySet<string> = new Set([
   'ServiceError',
   'NamespaceNotFoundError',
@@ -12,22 +15,25 @@ const refusalNames: ReadonlySet<string> = new Set([
   'AbortError',
 ]);
 
-/** Mistakes in what the user gave. */
+/** Errors in the user's input. */
 const inputNames: ReadonlySet<string> = new Set(['UsageError', 'KubeconfigError', 'SettingsError', 'CatalogueError']);
 
-/** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
+/** Exit status and stderr output of the command after this error. */
 export function failureOf(error: unknown): { readonly status: number; readonly said: string } {
-  // Commander has said it itself.
+  // Commander has printed it.
   if (error instanceof CommanderError)
     return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
   if (!(error instanceof Error)) return { status: exitStatus.failed, said: `stowage: ${String(error)}\n` };
   if (inputNames.has(error.name)) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
-  // Where in the command that was is of no use to anybody.
+  // For external failures a stack trace does not help.
   const said = isFromOutside(error) ? onOneLine(messageOf(error)) : (error.stack ?? error.message);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };
 }
 
-/** Whether a service, a network or a file system refused, in place of a slip of ours: AWS has its marks, and Node the call that failed. */
+/**
+ * Whether a service, a network or a file system failed, as opposed to a bug: errors of AWS have typical fields, those
+ * of Node name the system call.
+ */
 function isFromOutside(error: Error): boolean {
   const isClouds = '$fault' in error || '$metadata' in error || 'tryNextLink' in error;
   return refusalNames.has(error.name) || isClouds || 'syscall' in error || messageOf(error) === 'fetch failed';

@@ -15,10 +15,10 @@ import { chooseWorkflow, isDormant } from './choose-workflow.js';
 import { UsageError } from './exit.js';
 import type { TemporalTarget } from './temporal.js';
 
-/** For all that is asked of `disrupt`, and for each request to the API server: one that is busy takes a second or two. */
+/** Timeout for queries to `disrupt`, and for each request to the API server; a busy one takes a second or two. */
 const answersWithinMs = 5000;
 
-/** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
+/** The running rollout of a NodePool. Throws `UsageError` if there is none. */
 async function rolloutOf(target: TemporalTarget, nodePool: string): Promise<string> {
   const found = await rolloutsOf(target, nodePool);
   const [only, ...others] = found;
@@ -27,7 +27,7 @@ async function rolloutOf(target: TemporalTarget, nodePool: string): Promise<stri
       `"${nodePool}" is no workflow id, and no rollout of a NodePool of that name is under way (a pool has one where its DisruptionPolicy says driftRollout; other drift is stopped by: stowage pause --nodepool ${nodePool} --reason Drifted)`,
     );
   }
-  // One that was superseded may still wait for the nodes that it began to replace.
+  // A superseded rollout may still wait for nodes that it began to replace.
   if (others.length > 0)
     throw severalFor(
       nodePool,
@@ -52,7 +52,10 @@ function severalFor(subject: string, ids: readonly string[]): UsageError {
   return new UsageError(`several workflows are about "${subject}"; name one of them:\n${lines}`);
 }
 
-/** The running workflow that a workflow id, node, NodeClaim or NodePool (its rollout) stands for: of several the one that can obey the order. Throws `UsageError` when there is none, or several could. */
+/**
+ * The running workflow for a workflow id, node, NodeClaim or NodePool (its rollout); of several, the one that accepts
+ * the order. Throws `UsageError` if there is none, or several.
+ */
 export async function findWorkflow(
   target: TemporalTarget,
   subject: string,
@@ -67,7 +70,7 @@ export async function findWorkflow(
   const found = await runningFor(target, [subject]);
   const behind = found.length > 0 ? { claims: [] } : await claimsOf(target, subject);
   const all = found.length > 0 ? found : await runningFor(target, behind.claims);
-  // No node has that name: a rollout is about a NodePool.
+  // No node has that name; a NodePool may have a rollout.
   const known = all.length > 0 ? all : await rolloutsOf(target, subject);
   if (known.length === 0) await refuseOtherNodesOf(target, subject, order);
   if (known.length === 0 && behind.unread !== undefined)
@@ -78,14 +81,14 @@ export async function findWorkflow(
   return chooseWorkflow(subject, order, known);
 }
 
-/** The id, where workflows of its kind take the order: a signal to any other would be taken by nobody. */
+/** Returns the id if workflows of its kind accept the order: other workflows ignore the signal. */
 function orderable(id: string, kind: WorkflowKind, order: NodeOrder | 'rollback'): string {
   if (order === 'rollback' ? kind === 'drift' : kind === 'replicas' || steerable.has(kind)) return id;
   const whose = order === 'rollback' ? 'the rollout of a NodePool' : 'a disruption or a drain';
   throw new UsageError(`${id} takes no such order: ${order} is for ${whose}`);
 }
 
-/** A NodePool stands for its rollout. Where it has none, what is under way for its nodes has to be named. */
+/** A NodePool means its rollout. If it has none, refuses and lists the active workflows of its nodes. */
 async function refuseOtherNodesOf(target: TemporalTarget, nodePool: string, order: NodeOrder): Promise<void> {
   const query = `${openWorkflowsQuery(target.cluster)} AND ${searchAttributes.nodePool.name} = ${quotedForQuery(nodePool)}`;
   const lines: string[] = [];
@@ -98,7 +101,7 @@ async function refuseOtherNodesOf(target: TemporalTarget, nodePool: string, orde
   throw new UsageError([head, ...lines.slice(0, mostNamed)].join('\n'));
 }
 
-/** Workflows of a NodePool that one refusal names. */
+/** Maximum number of workflows listed in one refusal. */
 const mostNamed = 10;
 
 const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([
@@ -127,7 +130,10 @@ async function runningFor({ client, cluster }: TemporalTarget, names: readonly s
   return [...found.values()].filter(({ kind }) => steerable.has(kind));
 }
 
-/** What `disrupt` knows to run or to wait for approval: of a command that has just begun the search attributes may not be known yet. Without a worker it does not answer. */
+/**
+ * Workflows that `disrupt` knows to run or to wait for approval: a new one may not have search attributes yet. Fails
+ * without a worker.
+ */
 async function disruptionsKnown(
   client: TemporalTarget['client'],
   cluster: string,
@@ -148,7 +154,7 @@ function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {
   };
 }
 
-/** Names of the NodeClaims behind a node, or why the API server does not say. */
+/** Names of the NodeClaims of a node, or why the API server cannot be read. */
 async function claimsOf(
   { settings }: TemporalTarget,
   node: string,

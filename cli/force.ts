@@ -4,7 +4,7 @@ import { refusals } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { RefusedError } from './temporal.js';
 
-/** Asks a person for one line; null where nobody sits at a terminal. */
+/** Prompts the user for one line; null if stdin is not a terminal. */
 export type Ask = ((question: string) => Promise<string>) | null;
 
 const terminal: Ask =
@@ -20,8 +20,8 @@ const terminal: Ask =
     : null;
 
 /**
- * Sends an order; where it is refused because pods would lose their protection, a person at a terminal may type the name of what
- * it is about, and it is sent again with `force`. Throws the refusal where nobody does.
+ * Sends an order. If it is refused because pods would lose their protection, a user at a terminal may confirm by typing
+ * the subject's name, and it is sent again with `force`. Otherwise throws the refusal.
  */
 export async function orForced<T>(
   subject: string,

@@ -9,7 +9,7 @@ import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
 
-/** Of a large cluster, hundreds of histories are looked through for the name of a Node. */
+/** In a large cluster, hundreds of histories are searched for the name of a Node. */
 const timeoutMs = 120_000;
 
 export function historyCommand(): Command {
@@ -19,7 +19,7 @@ export function historyCommand(): Command {
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'));
 }
 
-/** `stowage history node NAME`: a node's whole life over its workflows. */
+/** `stowage history node NAME`: a node's whole life across its workflows. */
 export async function history(args: readonly string[]): Promise<string> {
   const command = historyCommand();
   command.parse(args, { from: 'user' });
@@ -37,7 +37,7 @@ export async function history(args: readonly string[]): Promise<string> {
   return output === 'json' ? `${JSON.stringify(life, null, 1)}\n` : lifeText(life);
 }
 
-/** The life of a node. Throws `UsageError` when nobody knows the name. */
+/** The life of a node. Throws `UsageError` if the name is unknown. */
 export async function knownLife(sources: Sources, name: string): Promise<ReturnType<typeof lifeOf>> {
   const records = await readNode(sources, name);
   if (records !== undefined) return lifeOf(records);

@@ -6,8 +6,8 @@ import { UsageError } from './exit.js';
 type Reader = Pick<KubeClient, 'get'> & { close(): void };
 
 /**
- * Throws `UsageError` where no node has that name: what is ordered for it would hold nothing. Where the API server does not say, as to one
- * who may not read nodes, the order goes on.
+ * Throws `UsageError` if no node has that name, since an order for it would have no effect. If the API server does not
+ * respond or denies access, the order proceeds.
  */
 export async function checkNode(
   settings: Pick<Settings, 'KUBECONFIG'>,
@@ -20,7 +20,7 @@ export async function checkNode(
     kube = connect(settings);
     isThere = (await kube.get('Node', { name })) !== undefined;
   } catch {
-    // Nobody knows.
+    // Unknown.
   } finally {
     kube?.close();
   }

@@ -3,11 +3,11 @@ import type { CommandName } from './command-texts.js';
 import type { OrderName } from './order.js';
 import { print } from './output/print.js';
 
-/** A command that parses its own flags, settings of the process among them. */
+/** A command that parses its flags itself, including settings of the process. */
 interface LiveCommand {
-  /** What it takes. */
+  /** Its options. */
   readonly command: () => Command;
-  /** Gives what is printed. */
+  /** Returns the text to print. */
   readonly run: (flags: readonly string[]) => Promise<string>;
 }
 
@@ -20,7 +20,7 @@ const order =
     return { command: () => orderCommand(name), run: async (flags) => run(name, flags) };
   };
 
-/** Commands on a live cluster or account by name, in the order of the help; the code of each is loaded when it is asked for. */
+/** Commands on a live cluster or account by name, in the order of the help; the code of each is loaded on use. */
 export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName, Load>([
   [
     'catalogue',
@@ -71,7 +71,7 @@ export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName,
         command: doctorCommand,
         run: async (flags) => {
           const { text, status } = await doctor(flags);
-          // What has not answered in time is not waited for.
+          // Exits without waiting for pending requests.
           print(text, () => process.exit(status));
           return '';
         },

@@ -11,7 +11,7 @@ import { UsageError } from './exit.js';
 import { warn } from './output/print.js';
 
 const connectTimeoutMs = 5000;
-/** Of commands that only read, where a person waits for the answer; milliseconds. What is written may wait for webhooks. */
+/** Request timeout of read-only commands, milliseconds. Writes may have to wait for webhooks. */
 export const readTimeoutMs = 15_000;
 
 /** A live cluster: its API server and its Temporal. */
@@ -23,7 +23,7 @@ export interface Live {
 
 const writeProblem = (problem: string): void => warn(`stowage: ${problem}\n`);
 
-/** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
+/** Settings of a command on a live cluster. Throws `UsageError` if they are invalid. */
 export function liveSettings(flags: Record<string, string>): Settings {
   try {
     const settings = readSettingsWithProfile(process.env, flags);
@@ -36,7 +36,7 @@ export function liveSettings(flags: Record<string, string>): Settings {
   }
 }
 
-/** Connects to Temporal, and disconnects when `work` is done. Throws `Unavailable` when it is away. */
+/** Connects to Temporal, and disconnects when `work` is done. Throws `Unavailable` if it is unreachable. */
 export async function withClient<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
   const connection = await Connection.connect({
@@ -55,7 +55,7 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
   }
 }
 
-/** Runs `action` with a connection to the cluster, and closes it. Throws `Unavailable` when Temporal is away. */
+/** Runs `action` with a connection to the cluster, and closes it. Throws `Unavailable` if Temporal is unreachable. */
 export async function withLive<T>(
   settings: Settings,
   command: string,

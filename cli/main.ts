@@ -2,7 +2,7 @@ import { failureOf } from './failure.js';
 import { stowageProgram } from './program.js';
 import { warn } from './output/print.js';
 
-// Whoever reads the output may have seen enough (`stowage plan | head`).
+// The reader of the output may close it early (`stowage plan | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -3,14 +3,14 @@ import { isBundled, runBundle } from './bundles.js';
 import type * as Offline from './offline.js';
 
 /**
- * A solve of a process of its own is over before optimised code pays for its compilation, and the young generation starts
- * too small for it. Setting them later than this makes the compiled code below unusable.
+ * A single solve ends before optimised code pays for its compilation, and V8's initial young generation is too small
+ * for it. Must be set early: setting flags later invalidates the code cache below.
  */
 const oneRunFlags = ['--interrupt-budget=1000000', '--semi-space-growth-factor=16'];
 
 /**
- * The commands on files. With `once` the process is tuned for one short run, and starts from V8's code cache where the
- * build left one that fits this V8.
+ * The commands on files. With `once` the process is tuned for one short run, and uses V8's code cache if the build made
+ * one that fits this V8.
  */
 export async function loadOffline({ once }: { once: boolean }): Promise<typeof Offline> {
   if (!isBundled('offline')) return import('./offline.js');
@@ -19,7 +19,7 @@ export async function loadOffline({ once }: { once: boolean }): Promise<typeof O
 }
 
 /**
- * The code cache of what has been run so far: called by the build after a rehearsal.
+ * The code cache of all code that ran: called by the build after a rehearsal.
  * @public
  */
 export function rehearse(run: (commands: typeof Offline) => void): Buffer {

@@ -1,3 +1,3 @@
-// What the commands on files run: bundled as one script with its compiled code beside it (offline-code.ts).
+// Entry point of the commands on files: bundled as one script with a code cache (offline-code.ts).
 export { consolidateOffline } from './consolidate.js';
 export { planOffline } from './plan.js';

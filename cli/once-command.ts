@@ -1,7 +1,10 @@
 import { Command } from 'commander';
 import { UsageError } from './exit.js';
 
-/** Takes each option once, but for those that take several values: of two values the first would be dropped without a word. Its subcommands do the same. */
+/**
+ * A command that rejects repeated options, except for those with several values: otherwise the first of two values
+ * would be dropped silently. Its subcommands do the same.
+ */
 export class OnceCommand extends Command {
   override createCommand(name?: string): OnceCommand {
     return new OnceCommand(name);
@@ -13,7 +16,7 @@ export class OnceCommand extends Command {
     const option = this.options.find((one) => one.attributeName() === key);
     const isAgain = source === 'cli' && this.getOptionValueSource(key) === 'cli' && option?.variadic === false;
     if (isAgain && before !== value)
-      // A value may be a secret.
+      // Not quoted, since a value may be a secret.
       throw new UsageError(`${option.long ?? key} is given twice, with different values: it takes one value`);
     return super.setOptionValueWithSource(...given);
   }

@@ -2,8 +2,8 @@ import { isBundled, runBundle } from './bundles.js';
 import type * as Online from './online.js';
 
 /**
- * The commands on a live cluster, from one script and V8's code cache of it where the build left them: reading and compiling
- * three thousand files takes a second of a processor.
+ * The commands on a live cluster, from one script with V8's code cache if the build made them: reading and compiling
+ * three thousand files takes a second of processor time.
  */
 export async function loadOnline(): Promise<typeof Online> {
   if (!isBundled('online')) return import('./online.js');
@@ -11,7 +11,7 @@ export async function loadOnline(): Promise<typeof Online> {
 }
 
 /**
- * The code cache of all that loading every command runs: called by the build.
+ * The code cache of all code that runs when every command is loaded: called by the build.
  * @public
  */
 export async function rehearseOnline(): Promise<Buffer> {

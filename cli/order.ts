@@ -30,7 +30,7 @@ import { ordered, withTemporal } from './temporal.js';
 import { onOneLine } from '../core/text.js';
 import { timeText } from '../core/time.js';
 
-/** Orders to one running disruption. */
+/** Orders for one running disruption. */
 export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';
 
 interface OrderOptions {
@@ -149,7 +149,7 @@ function lengthOf(text: string): number {
   }
 }
 
-/** Where an order leaves the workflow. */
+/** The state of the workflow after an order. */
 export function stateLine(answer: Explanation): string {
   const { phase, waitingFor, until, facts } = onOneLine(answer);
   const wait =

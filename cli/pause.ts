@@ -33,7 +33,7 @@ export function resumeCommand(): Command {
   return scoped(settingsCommand('resume', { only: steeringSettings })).option('--because <text>', 'why');
 }
 
-/** `stowage pause`: nothing in the scope is disrupted by choice until it is resumed, or its time is over. */
+/** `stowage pause`: nothing in the scope is disrupted voluntarily until it is resumed, or its time is over. */
 export async function pause(args: readonly string[]): Promise<string> {
   const command = pauseCommand();
   command.parse(args, { from: 'user' });
@@ -55,7 +55,7 @@ export async function pause(args: readonly string[]): Promise<string> {
   });
 }
 
-/** `stowage resume`: ends a pause of exactly that scope. */
+/** `stowage resume`: ends a pause with exactly this scope. */
 export async function resume(args: readonly string[]): Promise<string> {
   const command = resumeCommand();
   command.parse(args, { from: 'user' });
@@ -89,7 +89,7 @@ function scoped(command: Command): Command {
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
 }
 
-/** Exactly one scope; of a pool a reason may be meant alone. Throws `UsageError`. */
+/** Exactly one scope; for a pool optionally with a reason. Throws `UsageError`. */
 export function pauseScopeOf({ cluster, nodepool, node, reason }: Omit<ScopeOptions, 'as' | 'wait'>): PauseScope {
   const given: PauseScope[] = [
     ...(cluster === true ? [{ kind: 'cluster' } as const] : []),

@@ -26,7 +26,7 @@ import { messageOf } from '../core/error-message.js';
 import { DomainError } from '../core/failures.js';
 import { warn } from './output/print.js';
 
-/** Settings that have a say in what would be launched, and where that is asked. */
+/** Settings that affect planning, and connections. */
 const planningSettings =
   /^(CLUSTER_NAME|CLOUD_PROVIDER|INSTANCE_TYPES_FILE_PATH|KUBECONFIG|AWS_\w+|PRICE_FILE|COMMITMENTS_FILE|SCHEDULER_CONFIG|ISOLATED_VPC|VM_MEMORY_\w+|RESERVED_ENIS|ENABLE_ZONAL_SHIFT|(PREFERENCE|MIN_VALUES)_POLICY|FEATURE_GATES|TEMPORAL_\w+)$/;
 
@@ -41,7 +41,7 @@ export function planLiveCommand(): Command {
     .option(...frontierOption);
 }
 
-/** `stowage plan` on a live cluster: what would be launched now, as text to print. What limits the answer goes to the standard error. */
+/** `stowage plan` on a live cluster: what would be launched now, as text to print. Caveats go to stderr. */
 export async function planLive(args: readonly string[]): Promise<string> {
   const command = planLiveCommand();
   command.parse(args, { from: 'user' });
@@ -80,7 +80,7 @@ export async function planLive(args: readonly string[]): Promise<string> {
   }
 }
 
-/** What `use` makes of the cluster that the cache has, such as a plan, and what may be otherwise by the time it is launched. */
+/** The result of `use` for the cached cluster, such as a plan, and its caveats. */
 export async function planNow<T>(
   deps: PackingDeps,
   use: (input: PackingInput) => T,
@@ -113,12 +113,12 @@ function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvid
   }
 }
 
-/** The cluster in a cache that has listed everything. Throws `Unavailable` when it cannot be read. */
+/** The cluster in a cache that has listed everything. Throws `Unavailable` if it cannot be read. */
 async function readCluster(
   { kube, cloud, settings }: { kube: Connected; cloud: CloudProvider; settings: Settings },
   ending: AbortSignal,
 ): Promise<ClusterCache> {
-  // A server that is away, or refuses, says so at once; the cache goes on trying.
+  // Fails at once if the server is unavailable or refuses; the cache would keep trying.
   await kube.list('NodePool');
   let problem = '';
   const cache = createClusterCache({
@@ -147,7 +147,7 @@ async function readCluster(
   return cache;
 }
 
-/** Leaves offerings out that the cluster remembers to have refused lately. Where nobody can say, that is noted. */
+/** Excludes offerings that refused launches recently. Returns a note if that is unknown. */
 async function withoutRefused(settings: Settings, cloud: CloudProvider): Promise<readonly string[]> {
   try {
     const refusals = await withClient(settings, (client) => unavailableOfferings(client, settings.CLUSTER_NAME));
@@ -155,6 +155,6 @@ async function withoutRefused(settings: Settings, cloud: CloudProvider): Promise
     return [];
   } catch (error) {
     const why = messageOf(error);
-    return [`every offering counts as available, for what ran out lately is not known (${why})`];
+    return [`every offering counts as available, because recent capacity failures are not known (${why})`];
   }
 }

@@ -21,7 +21,10 @@ export interface PlanOptions {
   readonly objects: readonly string[];
   readonly catalogue: string;
   readonly output: 'json' | 'table';
-  /** Solve so often, each time from the parsed objects, and report the median time of the later half: the code is compiled then. */
+  /**
+   * Number of solves, each from the parsed objects; reports the median time of the second half, when the code is
+   * compiled.
+   */
   readonly repeat: number;
   readonly preferencePolicy: PackingSettings['preferencePolicy'];
   readonly minValuesPolicy: PackingSettings['minValuesPolicy'];
@@ -31,7 +34,7 @@ export interface PlanOptions {
   readonly frontier?: boolean;
 }
 
-/** `stowage plan` on files: what would be launched for the pending pods, as text to print. What limits the answer is given to `warn`. */
+/** `stowage plan` on files: what would be launched for the pending pods, as text to print. Caveats go to `warn`. */
 export function planOffline(options: PlanOptions, warn: (line: string) => void = toStderr): string {
   const input = packingInputOfFiles(options, warn);
   return options.frontier === true
@@ -54,7 +57,7 @@ export function printFrontier(input: PackingInput, output: PlanOptions['output']
 
 const printed = (document: object): string => `${JSON.stringify(document, null, 1)}\n`;
 
-/** What packing is given for files: every pool buys from the one catalogue. */
+/** Input of packing for files: every pool uses the given catalogue. */
 export function packingInputOfFiles(
   options: Omit<PlanOptions, 'output' | 'repeat'>,
   warn: (line: string) => void = toStderr,
@@ -63,7 +66,7 @@ export function packingInputOfFiles(
   const objects = loadObjects(options.objects, warn);
   missingOwners(objects).forEach(warn);
   missingLabels(objects, catalogue, options.catalogue).forEach(warn);
-  // Nodes have their price without any pool too.
+  // Nodes have their price even without a pool.
   const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
   return {
     objects,
@@ -86,7 +89,7 @@ const ownerLists = {
   ReplicationController: 'replicationControllers',
 } as const satisfies Partial<Record<OwnerKind, keyof ClusterObjects>>;
 
-/** Kinds that own pods and of which an export has left out every object. */
+/** Kinds that own pods and that an export seems to lack completely. */
 function missingOwners(objects: ClusterObjects): string[] {
   const owners = objects.pods.flatMap((pod) => controllerOf(pod) ?? []);
   const kinds = new Set(owners.map(kindOf));
@@ -99,7 +102,7 @@ function missingOwners(objects: ClusterObjects): string[] {
   );
 }
 
-/** Labels of AWS that a NodePool or pod requires and no type of the catalogue has. What is of an account alone no catalogue can have. */
+/** AWS labels that a NodePool or pod requires and no type of the catalogue has, except account-specific labels. */
 function missingLabels(
   { nodePools, pods }: Pick<ClusterObjects, 'nodePools' | 'pods'>,
   catalogue: readonly InstanceType[],
@@ -146,7 +149,7 @@ function readCatalogue(file: string): InstanceType[] {
   }
 }
 
-/** What a catalogue does not say of a label of AWS, no type of it has: a requirement on it is not met. */
+/** Adds missing AWS labels of a type as absent, so that requirements on them are not satisfied. */
 function withoutUnsaidLabels(type: InstanceType): InstanceType {
   const said = new Set([type, ...type.offerings].flatMap(({ requirements }) => requirements.map(({ key }) => key)));
   const unsaid = awsWellKnownLabels.filter((key) => !said.has(key));
@@ -154,8 +157,8 @@ function withoutUnsaidLabels(type: InstanceType): InstanceType {
 }
 
 /**
- * A catalogue's labels are well known to it: a pool need not name them for pods to ask for them. Those of AWS are well
- * known in any case: a type that lacks one does not satisfy what is required of it.
+ * The labels of a catalogue are well known: pods may require them even if a pool does not define them. AWS labels are
+ * always well known: a type without one does not satisfy requirements on it.
  */
 function labelsOf(catalogue: readonly InstanceType[]): string[] {
   const keys = new Set([...coreWellKnownLabels, ...kwokWellKnownLabels, ...awsWellKnownLabels]);

@@ -9,7 +9,10 @@ import { emit, print, warn } from './output/print.js';
 import { probableKey } from '../packing/requirements/typo.js';
 import { buildInfo } from '../process/gauges/build-info.js';
 
-/** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
+/**
+ * The `stowage` command. Each command loads its code when it runs: `stowage plan` for files needs neither Temporal nor
+ * AWS.
+ */
 export function stowageProgram(): Command {
   const program: Command = new OnceCommand('stowage')
     .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
@@ -27,7 +30,7 @@ export function stowageProgram(): Command {
   return program;
 }
 
-/** Every command with all of its options, as its own help and completions have it. */
+/** Every command with all its options, as in its help and completions. */
 export async function describedCommands(): Promise<ReadonlyMap<string, readonly Command[]>> {
   const described = new Map<string, readonly Command[]>();
   for (const command of stowageProgram().commands) {
@@ -35,7 +38,7 @@ export async function describedCommands(): Promise<ReadonlyMap<string, readonly 
     described.set(command.name(), load === undefined ? [command] : [(await load()).command()]);
   }
   const { planLiveCommand } = await import('./plan-live.js');
-  // One name, for files and for a live cluster.
+  // The same name for files and for a live cluster.
   described.set('plan', [...(described.get('plan') ?? []), planLiveCommand()]);
   return described;
 }
@@ -80,7 +83,7 @@ function addPlan(program: Command): void {
     });
 }
 
-/** What is no option of a plan for files, or is nearly one, where the options of a live cluster could follow too. */
+/** Rejects unknown or misspelt options, if options of a live cluster could follow too. */
 function refuseMisspelt(command: Command, flags: readonly string[], isForFiles: boolean): void {
   for (const flag of flags.filter((each) => each.startsWith('-'))) {
     const meant = probableKey(flag.replace(/=.*/s, ''), command.options.map(({ long }) => long ?? '')); // prettier-ignore
@@ -167,7 +170,7 @@ function addCompletion(program: Command): void {
     });
 }
 
-/** A command whose options are its own, and read by itself (`stowage NAME --help`). */
+/** A command that parses its options itself (`stowage NAME --help`). */
 function addLive(program: Command, name: CommandName): void {
   add(program, name)
     .allowUnknownOption()
@@ -180,7 +183,7 @@ function addLive(program: Command, name: CommandName): void {
     });
 }
 
-/** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
+/** Options of all commands on files: objects, catalogue, output format, and policies of packing. */
 function offline(command: Command, { live: alsoLive } = { live: false }): Command {
   const objects = 'kubectl get -o json lists, JSON or YAML objects; - is the standard input';
   const catalogue =

@@ -33,7 +33,7 @@ export function reconsiderCommand(): Command {
     .addOption(onBehalfOption());
 }
 
-/** `stowage reconsider`: what somebody rejected may be proposed again. */
+/** `stowage reconsider`: allows rejected disruptions to be proposed again. */
 export async function reconsider(args: readonly string[]): Promise<string> {
   const command = reconsiderCommand();
   command.parse(args, { from: 'user' });
@@ -73,14 +73,16 @@ async function undoInDisrupt(live: Live, order: ReconsiderOrder, isDone: boolean
   }
 }
 
-/** Refusals that outlive histories stand as annotations: of an expiration or a repair on its NodeClaim, of a rollout on its NodePool. */
+/**
+ * Permanent refusals are annotations: for an expiration or a repair on its NodeClaim, for a rollout on its NodePool.
+ */
 export async function undoInKubernetes(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   return [...(await undecline(kube, scope)), ...(await restartRollouts(kube, scope))];
 }
 
 type Kube = Pick<KubeClient, 'list' | 'patch'>;
 
-/** What of a NodeClaim people decline, and what comes of taking that back. */
+/** Refusals on a NodeClaim, and the effect of withdrawing them. */
 const declinable: readonly (readonly [annotation: string, then: string])[] = [
   [annotations.expirationDeclined, 'expires again'],
   [annotations.repairDeclined, 'may be repaired again'],
@@ -114,7 +116,7 @@ async function restartRollouts(kube: Kube, scope: ReconsiderOrder): Promise<stri
   return said;
 }
 
-/** Takes the refusal off, and leaves who did that: events tell it. */
+/** Removes the refusal, and records who withdrew it, which an event reports. */
 function undoing(refusal: string, { actor, reason }: ReconsiderOrder): object {
   const by = `by ${actor}${reason === undefined ? '' : ` (${reason})`}`;
   return { metadata: { annotations: { [refusal]: null, [annotations.reconsidered]: by } } };

@@ -16,7 +16,7 @@ export function reportCommand(): Command {
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'));
 }
 
-/** `stowage report`: what was done lately, and what it saves, as Temporal has it. */
+/** `stowage report`: recent actions and their savings, from Temporal. */
 export async function report(args: readonly string[]): Promise<string> {
   const command = reportCommand();
   command.parse(args, { from: 'user' });
@@ -32,7 +32,7 @@ export async function report(args: readonly string[]): Promise<string> {
 async function printed(told: ActivityReport, form: Form, since: string): Promise<string> {
   if (form === 'json') return `${JSON.stringify(told, null, 1)}\n`;
   if (form === 'table') return reportText(told, since);
-  // The charts are a library that nothing else needs.
+  // The chart library is loaded only for HTML.
   const { reportPage } = await import('./report/page.js');
   return reportPage(told, since);
 }

@@ -9,7 +9,7 @@ export function runCommand(): Command {
   );
 }
 
-/** `stowage run`: operator and worker, until told to stop. Gives the exit status. */
+/** `stowage run`: operator and worker, until stopped. Returns the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = runCommand();
   command.parse(args, { from: 'user' });

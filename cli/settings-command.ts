@@ -4,17 +4,17 @@ import { commandTexts, exampleText, type CommandName } from './command-texts.js'
 import { OnceCommand } from './once-command.js';
 
 interface SettingsOptions {
-  /** The variables that the command takes; absent: all. */
+  /** The variables that the command accepts; absent: all. */
   readonly only?: RegExp;
-  /** Whether its help has every setting with its meaning; otherwise it names them and refers to `stowage settings`. */
+  /** Whether its help describes every setting; otherwise it lists them and refers to `stowage settings`. */
   readonly showsAll?: boolean;
 }
 
 const heading = 'Settings:';
 
 /**
- * A command that takes the settings of the process as flags, all of them or those whose variables match `only`; the
- * environment gives those that are left out. Its help has its own options first.
+ * A command that accepts the process settings as flags, all or those whose variables match `only`; the environment
+ * provides the others. Its help lists its own options first.
  */
 export function settingsCommand(name: CommandName, { only, showsAll = false }: SettingsOptions = {}): Command {
   const { description } = commandTexts[name];
@@ -34,7 +34,7 @@ export function settingsCommand(name: CommandName, { only, showsAll = false }: S
   return command.addHelpText('after', exampleText(name));
 }
 
-/** The settings come last: they were added first. */
+/** The settings come last, though they were added first. */
 const groupItems: Help['groupItems'] = (all, visible, groupOf) => {
   const groups = [...new Help().groupItems(all, visible, groupOf)];
   return new Map(groups.sort(([a], [b]) => Number(a === heading) - Number(b === heading)));
@@ -42,7 +42,7 @@ const groupItems: Help['groupItems'] = (all, visible, groupOf) => {
 
 const perLine = 4;
 
-/** The settings of a command by their flags; all of them are too many for its help. */
+/** The settings of a command by flag; a reference if all are accepted, which are too many for its help. */
 function settingsText(flags: readonly string[] | undefined): string {
   const found = `--kubeconfig names a file, or in-cluster; without it KUBECONFIG, ~/.kube/config and a pod's own follow`;
   if (flags === undefined) return `${heading}\n  each flag that stowage settings lists\n  ${found}`;
@@ -62,5 +62,5 @@ export function givenFlags(command: Command): Record<string, string> {
   return flags;
 }
 
-/** What a command that only steers workflows has to know. */
+/** Settings of commands that only send orders. */
 export const steeringSettings = /^(CLUSTER_NAME|KUBECONFIG|TEMPORAL_\w+)$/;

@@ -1,7 +1,7 @@
 import { describeSettings } from '../process/settings.js';
 import { renderTable } from './output/table.js';
 
-/** `stowage settings`: every setting with its flag, variable, default and meaning. */
+/** `stowage settings`: every setting with its flag, variable, default and description. */
 export function settingsTable(): string {
   const rows = describeSettings().map(({ name, flag, default: fallback, description }) => [
     flag ?? 'none: a secret',

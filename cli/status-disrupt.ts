@@ -14,7 +14,7 @@ import {
 import type { StatusReading } from './status-reading.js';
 import type { StatusReport } from './status-rows.js';
 
-/** What `disrupt` tells `status`. */
+/** Results of queries to `disrupt` for `status`. */
 export type DisruptAnswers = Pick<
   StatusReport,
   'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour' | 'leastPossibleWithout'
@@ -24,10 +24,10 @@ export type DisruptAnswers = Pick<
 
 export const nothingKnown: DisruptAnswers = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
 
-/** For all that is asked of `disrupt`: a worker that is busy takes a second or two. */
+/** Timeout of all queries to `disrupt`; a busy worker takes a second or two. */
 const answersWithinMs = 5000;
 
-/** Asks `disrupt`: a worker has to answer. What does not come in time is said to be unread; the rest is there. */
+/** Queries `disrupt`, for which a worker has to respond. What does not arrive in time is listed as unread. */
 export async function disruptState({
   client,
   cluster,
@@ -50,7 +50,7 @@ export async function disruptState({
       return otherwise;
     }
   };
-  // One after the other: a call that still retries when the connection is closed ends the process.
+  // Sequentially: a call that still retries when the connection is closed would end the process.
   const pauses = await ask('pauses', pausesQuery, []);
   const refused = await ask('refusals', refusedQuery, []);
   const capacity = await ask('prices', capacityQuery, []);

@@ -16,7 +16,7 @@ import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow
 
 type Rows = Pick<StatusReport, 'pools' | 'claims' | 'declined' | 'problems' | 'unplaced' | 'drift'>;
 
-/** What Kubernetes says for `stowage status`. Who may not read a kind is told of the others, and of that. */
+/** Data from Kubernetes for `stowage status`. Kinds without permission are reported as unread. */
 export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: number): Promise<Rows> {
   const [pools, claims, problems, events] = await Promise.all([
     kube.list('NodePool'),
@@ -34,7 +34,7 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
   };
 }
 
-/** status.nodes, as Karpenter's, leaves out nodes that are on their way out; they cost what they cost. */
+/** status.nodes excludes deleting nodes, as in Karpenter; the price includes them. */
 export function poolRow({ metadata, spec, status }: NodePool, claims: readonly NodeClaim[]): PoolRow {
   const ready = conditionOf(status?.conditions, 'Ready');
   const draining = claims.filter(
@@ -101,7 +101,7 @@ function stoppedRollout({ metadata }: NodePool): ProblemRow[] {
   return [{ object: `nodepool ${metadata.name ?? ''}`, message: 'its rollout was stopped' }];
 }
 
-/** Policies and node classes that say themselves what is the matter. */
+/** Policies and node classes whose conditions report a problem. */
 async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
   const kinds = ['DisruptionPolicy', 'EC2NodeClass', 'KWOKNodeClass'] as const;
   const lists = await Promise.all(kinds.map(async (kind) => kube.list(kind)));
@@ -119,7 +119,9 @@ async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
 
 const mostPods = 5;
 
-/** What Stowage said of pods: kube-scheduler has a word on every node there is; what keeps new ones out is said by us. */
+/**
+ * Stowage's events on pods: those of kube-scheduler list existing nodes, those of Stowage say why no node is launched.
+ */
 async function podEvents(kube: StatusKube, pods: readonly Pod[]): Promise<readonly KubernetesEvent[]> {
   if (!pods.some(isPending)) return [];
   return kube.list('Event', { fieldSelector: 'source=karpenter,involvedObject.kind=Pod' });
@@ -133,7 +135,7 @@ interface PodMessage {
 const podKeyOfEvent = ({ involvedObject: { namespace = '', name = '' } }: KubernetesEvent): string =>
   `${namespace}/${name}`;
 
-/** Pods that found no place, while they still find none: one that a NodeClaim is on its way for since then is none of them. */
+/** Pods that could not be scheduled and still have no node planned. */
 export function unplacedRows(
   pods: readonly Pod[],
   claims: readonly NodeClaim[],
@@ -152,7 +154,7 @@ export function unplacedRows(
     const isPlaced = coming.has(told.message);
     if (!pending.has(key) || (event.reason !== 'FailedScheduling' && !isPlaced)) continue;
     const known = latest.get(key);
-    // Of those of one second the place that was found since counts.
+    // Of events in the same second, one about a planned node counts.
     if (known === undefined || known.at < told.at || (known.at === told.at && isPlaced)) latest.set(key, told);
   }
   const planned = plannedSince(claims);
@@ -165,7 +167,7 @@ export function unplacedRows(
   return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);
 }
 
-/** Whether a NodeClaim was created for the pod since then: of many pods at a time not each has an event. */
+/** Whether a NodeClaim was created for the pod since then: with many pods not each gets an event. */
 function plannedSince(claims: readonly NodeClaim[]): (pod: string, at: string) => boolean {
   const planned = new Map<string, string>();
   for (const claim of claims) {

@@ -2,28 +2,28 @@ import { messageOf } from '../core/error-message.js';
 import { isDomainError } from '../core/failures.js';
 import type { KubeClient } from '../kube/port.js';
 
-/** Lists objects; of a kind that cannot be listed it gives none, and the report says so. */
+/** Lists objects; a kind that cannot be listed gives an empty list, and the report says so. */
 export type StatusKube = Pick<KubeClient, 'list'>;
 
-/** What is unread while the API server gives no answer. */
+/** What is unread while the API server does not respond. */
 const allOfKubernetes = 'all that Kubernetes has';
 
-/** Whether these lines of what is unread cover the NodePools. */
+/** Whether the unread lines include the NodePools. */
 export const arePoolsUnread = (unread: readonly string[]): boolean =>
   [allOfKubernetes, 'NodePools'].some((what) => unread.some((line) => line.startsWith(`${what}: `)));
 
-/** Reads what may be refused to whoever asks: what could not be read is told, never taken for nothing. */
+/** Reads data that may be denied to the caller: what could not be read is reported, never treated as empty. */
 export class StatusReading {
   private readonly failures = new Map<string, string>();
-  /** Whether the API server gave no answer: it is not asked again. */
+  /** Whether the API server did not respond: it is not called again. */
   private isAway = false;
 
-  /** One line for each thing that could not be read. */
+  /** One line for each item that could not be read. */
   get unread(): readonly string[] {
     return [...this.failures].map(([what, why]) => `${what}: ${why}`);
   }
 
-  /** What `read` gives, or `otherwise` where it fails. */
+  /** The result of `read`, or `otherwise` if it fails. */
   async or<T>(what: string, read: Promise<T>, otherwise: T): Promise<T> {
     try {
       return await read;
@@ -34,21 +34,21 @@ export class StatusReading {
   }
 
   private noteAway(error: unknown): boolean {
-    // An answer of the server, such as 503 for one kind, has its status.
+    // An error response of the server, such as 503 for one kind, has a status.
     if (!isDomainError(error, 'Unavailable') || error.details['status'] !== undefined) return false;
     this.isAway = true;
     this.addUnread(allOfKubernetes, messageOf(error));
     return true;
   }
 
-  /** That something could not be read. */
+  /** Records that something could not be read. */
   addUnread(what: string, why: string): void {
     this.failures.set(what, why);
   }
 
   /**
-   * Of what cannot be listed there is nothing, which is noted. The kinds of a cloud that is not used are not installed: of them there is nothing
-   * to tell.
+   * Returns empty lists for kinds that cannot be listed, and records that. Kinds of unused clouds are not installed,
+   * which is not recorded.
    */
   kube(kube: StatusKube): StatusKube {
     const list: StatusKube['list'] = async (kind, options) => {

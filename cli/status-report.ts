@@ -27,16 +27,19 @@ interface StatusInput {
 
 interface StatusDeps extends StatusInput {
   readonly reading: StatusReading;
-  /** Gives nothing of what may not be listed, and notes that. */
+  /** Returns empty lists for what may not be listed, and records that. */
   readonly lists: StatusKube;
 }
 
-/** What the cluster has and what Stowage is doing about it. Of an API server that does not answer there is nothing, which is said. Rejects when Temporal is unreachable. */
+/**
+ * The state of the cluster and of Stowage. If the API server does not respond its data is empty and reported as unread.
+ * Rejects if Temporal is unreachable.
+ */
 export async function statusReport(given: StatusInput): Promise<StatusReport> {
   const reading = new StatusReading();
   const deps = { ...given, reading, lists: reading.kube(given.kube) };
   const karpenter = await karpenterHolder(deps);
-  // While the workers stand still nobody answers queries: each would be waited for in vain.
+  // While Karpenter runs, workers are stopped and queries would time out.
   const isAnswered = karpenter === undefined;
   const pods = await deps.lists.list('Pod', { fieldSelector: 'spec.nodeName=' });
   const [stuck, objects, workflows, unavailable, people] = await Promise.all([

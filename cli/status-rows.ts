@@ -16,24 +16,24 @@ export interface ClaimRow {
   readonly message: string;
 }
 
-/** One workflow that is under way. */
+/** One active workflow. */
 export interface WorkflowRow {
   readonly workflowId: string;
   readonly kind: string;
   readonly nodePool: string;
-  /** Empty for a rollout, which is about a NodePool. */
+  /** Empty for a rollout, which concerns a NodePool. */
   readonly nodeClaim: string;
   readonly reason: string;
   readonly phase: string;
   readonly blockedBy: string;
-  /** All that blocks it, with the pods that are held; as it says of itself. */
+  /** Everything that blocks it, including held pods; from the workflow. */
   readonly causes?: readonly string[];
   readonly question?: AskedQuestion;
   readonly waitingFor: string;
   readonly until: string;
   readonly startedAt: string;
   readonly awaitingApproval: boolean;
-  /** What it says of itself: what it decided, what holds it up. */
+  /** Facts from the workflow: its decision, and what blocks it. */
   readonly facts: Explanation['facts'];
 }
 
@@ -41,27 +41,27 @@ export interface PoolRow {
   readonly nodePool: string;
   readonly ready: string;
   readonly message: string;
-  /** As the price counts them: all that have an instance. */
+  /** Nodes that the price counts: all with an instance. */
   readonly nodes: number;
-  /** So many of them are on their way out; absent for none. */
+  /** How many of them are deleting; absent for none. */
   readonly draining?: number;
-  /** How far it may still grow, by resource: `cpu 8 of 1000`. */
+  /** Remaining capacity by resource: `cpu 8 of 1000`. */
   readonly limits: readonly string[];
-  /** Dollars per hour; absent when nobody knows. */
+  /** Dollars per hour; absent if unknown. */
   readonly pricePerHour?: number;
-  /** The least that the pods which run on them could cost on nodes of the pool, dollars per hour; absent when nobody knows. */
+  /** Lower bound of the cost of their pods on nodes of the pool, dollars per hour; absent if unknown. */
   readonly leastPossiblePerHour?: number;
-  /** So many of these pods are left out of that: nothing could be launched for them now. */
+  /** Number of these pods that the bound omits: nothing could be launched for them now. */
   readonly leastPossibleWithout?: number;
 }
 
-/** An object whose condition asks for a person: a DisruptionPolicy that is not valid, a node class that is not ready. */
+/** An object whose condition needs attention: an invalid DisruptionPolicy, a node class that is not ready. */
 export interface ProblemRow {
   readonly object: string;
   readonly message: string;
 }
 
-/** Pods that find no place, by what keeps them out. */
+/** Unschedulable pods, by the reason. */
 export interface UnplacedRow {
   readonly why: string;
   readonly pods: readonly string[];
@@ -71,12 +71,12 @@ export interface UnplacedRow {
 export interface DriftRow {
   readonly nodePool: string;
   readonly drifted: number;
-  /** Of them: on their way out. */
+  /** How many of them are deleting. */
   readonly disrupting: number;
   readonly nodes: number;
 }
 
-/** An offering that is left alone for want of capacity. */
+/** An offering that is not used for lack of capacity. */
 export interface OfferingRow {
   readonly instanceType: string;
   readonly zone: string;
@@ -87,33 +87,33 @@ export interface OfferingRow {
 }
 
 export interface StatusReport {
-  /** What could not be read, and why: the report lacks it. */
+  /** What could not be read, and why: missing in the report. */
   readonly unread: readonly string[];
-  /** What does not go on as it should; empty while Karpenter runs. */
+  /** Work that is stuck; empty while Karpenter runs. */
   readonly stuck: readonly Finding[];
-  /** Who holds Karpenter's leader lease, so that Stowage does nothing; absent for nobody. */
+  /** The holder of Karpenter's leader lease, while Stowage does nothing; absent for none. */
   readonly karpenter?: { readonly holder: string; readonly lease: string };
   readonly unavailable: readonly OfferingRow[];
   readonly pools: readonly PoolRow[];
-  /** The least that all that runs could cost on nodes of any pool, dollars per hour; absent when nobody knows. */
+  /** Lower bound of the cost of all running pods on nodes of any pool, dollars per hour; absent if unknown. */
   readonly leastPossiblePerHour?: number;
   readonly leastPossibleWithout?: number;
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
-  /** So many more workflows are under way than `workflows` holds; what needs a person is all there. */
+  /** Number of active workflows not in `workflows`; all that need a user are in it. */
   readonly moreUnderWay: number;
   readonly pauses: readonly Pause[];
-  /** What people rejected. */
+  /** Disruptions that users rejected. */
   readonly refused: readonly Refused[];
-  /** What people rejected for good: declined expirations, stopped rollouts. */
+  /** Permanent rejections: declined expirations and repairs, stopped rollouts. */
   readonly declined: readonly ProblemRow[];
   readonly problems: readonly ProblemRow[];
   readonly unplaced: readonly UnplacedRow[];
   readonly drift: readonly DriftRow[];
-  /** Nodes that could go but stay, by why. */
+  /** Nodes that could be disrupted but stay, by reason. */
   readonly stays: NodesThatStay['stays'];
-  /** So many more could go of which the last look did not tell. */
+  /** Number of further such nodes without a recorded reason. */
   readonly moreStay: number;
-  /** What opens next for whom; absent when nothing waits for anything. */
+  /** The next window or budget to open, and for what; absent if nothing waits. */
   readonly nextWindow?: NextWindow;
 }

@@ -6,7 +6,7 @@ import type { WorkflowRow } from './status-rows.js';
 
 interface StatusWorkflows {
   readonly rows: readonly WorkflowRow[];
-  /** So many more are under way than are shown. */
+  /** Number of further active workflows. */
   readonly more: number;
 }
 
@@ -17,28 +17,33 @@ interface Store {
 
 type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'startTime' | 'typedSearchAttributes'>;
 
-/** Of those that need nobody. */
+/** Maximum number of workflows that do not need a user. */
 const mostRunning = 200;
 const askedAtOnce = 10;
 const answerWithinMs = 2000;
 
 const { awaitingApproval, blockedBy, phase } = searchAttributes;
-/** Workflows that always run are not listed. */
+/** Entity workflows, which always run, are not listed. */
 const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
-/** Every node whose life ends has a workflow that waits for that. */
+/** Every node that expires has a workflow that waits for it. */
 const expiration = 'expireNode';
 const dormant = ['not due', 'starting'];
 
 const listOf = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join(', ')})`;
 
-/** What needs a person comes first, and all of it: a cluster has thousands of workflows that only wait for their time. */
+/**
+ * Workflows that need a user come first, and all of them: a cluster has thousands of workflows that only wait for their
+ * time.
+ */
 const needing = [`${awaitingApproval.name} = true`, `${blockedBy.name} IS NOT NULL`];
 const underWay = [
   `WorkflowType NOT IN ${listOf([...entities, expiration])}`,
   `WorkflowType = '${expiration}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
 ];
 
-/** The workflows that somebody has to look at, and those under way. Where no worker answers, the search attributes tell the phase. */
+/**
+ * The workflows that need a user, and other active ones. If no worker responds, the phase comes from search attributes.
+ */
 export async function statusWorkflows(store: Store, isAnswered: boolean): Promise<StatusWorkflows> {
   const found = new Map<string, Listed>();
   for (const terms of needing) for await (const one of listed(store, terms)) found.set(one.workflowId, one);
@@ -58,7 +63,7 @@ export async function statusWorkflows(store: Store, isAnswered: boolean): Promis
 const listed = ({ client, cluster }: Store, terms: string): AsyncIterable<Listed> =>
   client.workflow.list({ query: `${openWorkflowsQuery(cluster)} AND ${terms}` });
 
-/** A few at a time. Once nobody of such a few answers, no worker runs: the rest is not waited for. */
+/** With limited concurrency. If none of a group responds, no worker runs: the others are not queried. */
 async function explained(client: Client, found: readonly Listed[], isAnswered: boolean): Promise<WorkflowRow[]> {
   const rows: WorkflowRow[] = [];
   let answers = isAnswered;

@@ -15,7 +15,7 @@ export function statusCommand(): Command {
     .option('-w, --watch', 'print it again every few seconds, until interrupted');
 }
 
-/** `stowage status`: pools, claims and what is under way, as text to print. */
+/** `stowage status`: pools, claims and active workflows, as text to print. */
 export async function status(args: readonly string[]): Promise<string> {
   const command = statusCommand();
   command.parse(args, { from: 'user' });
@@ -44,7 +44,7 @@ interface Screen {
   readonly isTerminal: boolean;
 }
 
-/** Prints what `look` gives, over and over; a look that fails is told, and the next one is tried. Ends with `signal`. */
+/** Repeatedly prints the result of `look`; reports failures and continues. Ends with `signal`. */
 export async function watch(
   look: () => Promise<string>,
   { write, isTerminal }: Screen,
@@ -59,7 +59,7 @@ export async function watch(
 }
 
 const watchEveryMs = 5000;
-/** Home, and clear to the end. */
+/** Cursor home, and clear to the end. */
 const clearScreen = '\u001b[H\u001b[2J';
 
 function interrupted(): AbortSignal {

@@ -11,10 +11,10 @@ import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
 import { givenFlags } from './settings-command.js';
 
-/** An update is answered by a worker: longer than this and there is none. */
+/** Timeout of updates, which workers answer: after this no worker seems to run. */
 const answerTimeoutMs = 15_000;
 
-/** What the commands for people know of the process they steer. */
+/** The target of commands that send orders. */
 export interface TemporalTarget {
   readonly settings: Settings;
   readonly client: Client;
@@ -22,7 +22,7 @@ export interface TemporalTarget {
   readonly register: ClusterIdentityStore;
 }
 
-/** Connects by the settings of `command`, and disconnects when `work` is done. */
+/** Connects with the settings of `command`, and disconnects when `work` is done. */
 export async function withTemporal<T>(command: Command, work: (target: TemporalTarget) => Promise<T>): Promise<T> {
   const settings = liveSettings(givenFlags(command));
   const { CLUSTER_NAME: cluster } = settings;
@@ -31,7 +31,7 @@ export async function withTemporal<T>(command: Command, work: (target: TemporalT
   );
 }
 
-/** Who gives an order, unless `--as` says another name. */
+/** The actor of an order, unless `--as` gives another name. */
 export function defaultActor(): string {
   return `${userInfo().username}@${hostname()}`;
 }
@@ -46,7 +46,7 @@ export class RefusedError extends UsageError {
   }
 }
 
-/** Runs one request to a workflow; what refuses it becomes a message for a person. */
+/** Runs one request to a workflow; converts its refusal to a message for users. */
 export async function ordered<T>(
   { client, cluster }: Pick<TemporalTarget, 'client' | 'cluster'>,
   workflowId: string,
@@ -71,7 +71,7 @@ export async function ordered<T>(
   }
 }
 
-/** Whoever is too late, or gives an order twice, is told what came of it. */
+/** Explains how a workflow ended, if the order was too late or repeated. */
 async function howItEnded(client: TemporalTarget['client'], workflowId: string): Promise<string> {
   try {
     const deadline = Date.now() + answerTimeoutMs;

@@ -22,8 +22,8 @@ export function uninstallCommand(): Command {
 }
 
 /**
- * `stowage uninstall`: takes from Temporal and from the cluster what nobody would look after any more, and says what stays. Refused
- * while an operator leads, which would make it anew. Can be run again.
+ * `stowage uninstall`: removes from Temporal and the cluster what needs a running Stowage, and lists what stays.
+ * Refused while an operator leads, which would create it again. Idempotent.
  */
 export async function uninstall(args: readonly string[]): Promise<string> {
   const command = uninstallCommand();
@@ -33,7 +33,7 @@ export async function uninstall(args: readonly string[]): Promise<string> {
   return withLive(settings, 'uninstall', async (live) => {
     const { kube, client, cluster } = live;
     const register = new TemporalClusterIdentityStore(client, cluster);
-    // The name may stand for another cluster in this namespace of Temporal: nothing of that one is touched.
+    // The name may be recorded for another cluster in this Temporal namespace, which must not be changed.
     await isOwnCluster(kube, { cluster, register });
     await stopDeployments(
       kube,
@@ -41,12 +41,12 @@ export async function uninstall(args: readonly string[]): Promise<string> {
       stopMs,
     );
     const { LEADER_ELECTION_NAMESPACE: namespace, LEADER_ELECTION_NAME: name } = settings;
-    // What was stopped may leave its lease to run out.
+    // A stopped operator may leave a lease that has to expire.
     await untilNobodyLeads(kube, { namespace, name }, stop === undefined ? 0 : leaseMs);
     const workflows = await terminateWorkflows(client, cluster);
     const released = await releaseObjects(kube);
     await kube.delete('Lease', { namespace, name });
-    // Last: whoever finds it knows that there is still something to take away.
+    // Last: as long as it exists, the uninstallation is incomplete.
     await register.remove();
     return summary({ cluster, workflows, ...released });
   });

@@ -40,7 +40,10 @@ export function whyCommand(): Command {
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['text', 'json']).default('text'));
 }
 
-/** `stowage why`: why a pod, node or NodeClaim is where it is, or what a NodePool does and what keeps it from that, with what is under way, as text. */
+/**
+ * `stowage why`: why a pod, node or NodeClaim is in its state, or what a NodePool does and what blocks it, with the
+ * active workflows, as text.
+ */
 export async function why(args: readonly string[]): Promise<string> {
   const command = whyCommand();
   command.parse(args, { from: 'user' });
@@ -60,7 +63,7 @@ export async function why(args: readonly string[]): Promise<string> {
   return output === 'json' ? `${JSON.stringify(found, null, 1)}\n` : whyText(found);
 }
 
-/** As people and kubectl write it: `node/a`, `nodes/a`, `nodeclaim.karpenter.sh/a`. */
+/** Forms that people and kubectl use: `node/a`, `nodes/a`, `nodeclaim.karpenter.sh/a`. */
 function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' | 'nodepool'; readonly name: string } {
   const [kind, name, ...more] = text.split('/');
   const known = {
@@ -98,7 +101,7 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
   return {
     subject,
     answer: state === 'bound' ? `${answer}, ${claimText(claim)}` : answer,
-    // Where it runs and why that node was launched is told once.
+    // The node and the reason for its launch are printed once.
     details: [...details, ...launchText(launch)],
     workflows: [],
   };
@@ -160,14 +163,14 @@ async function claimOfNode({ kube }: Live, node: string): Promise<NodeClaim | un
   return claims.find(({ status, metadata }) => status?.nodeName === node || metadata.name === node);
 }
 
-/** Conditions that do not hold, with what they say. */
+/** Conditions that are not True, with their messages. */
 function waiting({ status }: NodeClaim): string[] {
   return (status?.conditions ?? [])
     .filter((condition) => condition.status !== 'True' && condition.type !== 'Ready')
     .map(({ type, status: value, reason = '', message = '' }) => `${type} is ${value}: ${reason} ${message}`.trim());
 }
 
-/** What `disrupt` says of the node now; a worker has to answer. */
+/** The verdict of `disrupt` for the node; a worker has to respond. */
 async function verdictOfDisrupt({ client, cluster }: Live, node: string): Promise<ClaimKnown['verdict']> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
   try {
@@ -206,7 +209,7 @@ async function failureOf(
   return { failure: tail?.failure ?? 'no reason is given' };
 }
 
-/** The rollout that a drifted node waits for is about its NodePool. */
+/** The rollout for which a drifted node waits belongs to its NodePool. */
 function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
   if (!isTrue(claim.status?.conditions, 'Drifted')) return [];
   const pool = quotedForQuery(labelsOf(claim).nodePool);
@@ -215,7 +218,10 @@ function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
   ];
 }
 
-/** What was planned, and why, stands in the fixed details of the launch; the cloud may have chosen another offering of those allowed. */
+/**
+ * The planned offering and its reason are in the static details of the launch; the cloud may have chosen another
+ * allowed offering.
+ */
 async function launchReason(client: Client, workflowId: string): Promise<string | undefined> {
   const described = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
     client.workflow.getHandle(workflowId).describe(),
@@ -223,7 +229,7 @@ async function launchReason(client: Client, workflowId: string): Promise<string 
   return described.staticDetails();
 }
 
-/** Without a worker nobody answers: the workflow's state is told all the same. */
+/** Without a worker, only the workflow's state is known. */
 async function explained(client: Client, workflowId: string, state: string): Promise<WhyWorkflow | undefined> {
   try {
     const told = await client.connection.withDeadline(Date.now() + timeoutMs, () =>

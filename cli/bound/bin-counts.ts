@@ -1,7 +1,7 @@
 import type { BinCount, PatternBound } from './pattern-bound.js';
 import type { Market, MarketContent, MarketProblem } from './market.js';
 
-/** The least and the most bins of one kind, not counting those that other ranges buy of the same bins. */
+/** Minimum and maximum number of bins of one kind, not counting bins that other ranges buy. */
 export interface CountRange {
   readonly kind: BinKind;
   readonly least: number;
@@ -12,14 +12,14 @@ export interface CountRange {
 /** Bins of equal price, in one market or several. */
 type BinKind = readonly { readonly market: number; readonly bin: number }[];
 
-/** A problem with ranges for the numbers of some bins, written as a problem without ranges. */
+/** A problem with ranges for the numbers of some bins, converted to a problem without ranges. */
 export interface RangedProblem {
   readonly problem: MarketProblem;
-  /** What the least numbers of bins cost, which the problem has for nothing. */
+  /** Price of the minimum numbers of bins, which are free in the problem. */
   readonly paid: number;
-  /** Markets that there are without the ranges. */
+  /** Number of markets that exist without the ranges. */
   readonly ownMarkets: number;
-  /** By market of `problem` behind those: which bins it has. */
+  /** By additional market of `problem`: its bins. */
   readonly bought: BinKind;
 }
 
@@ -32,8 +32,9 @@ export function isPossible({ problem }: RangedProblem): boolean {
 }
 
 /**
- * The same problem within the ranges. The least number of bins is bought beforehand and costs nothing more. A limit allows as many further bins as the range
- * does. For example at least 2 and at most 3 bins of $5: `paid` is 10, a market has 2 bins for nothing, and a limit allows one more.
+ * Converts ranges. The minimum number of bins is bought in advance and becomes free; a limit allows as many further
+ * bins as the range does. For example, at least 2 and at most 3 bins of $5: `paid` is 10, a market has 2 free bins, and
+ * a limit allows one more.
  */
 export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]): RangedProblem {
   const { markets } = problem;
@@ -42,7 +43,7 @@ export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]
   const capsOf = (market: number, bin: number): number[] =>
     capped.map(({ kind }) => (kind.some((each) => each.market === market && each.bin === bin) ? 1 : 0));
   const unbought = paid.map(() => 0);
-  // All markets of a kind share its bins that are bought: a limit each.
+  // All markets of a kind share its bought bins: one limit for each market.
   const sharesOf = (p: number): Float64Array =>
     Float64Array.of(...problem.limits.map(() => 0), ...capped.map(() => 0), ...paid.map((_, q) => (p === q ? 1 : 0)));
   const bought = paid.flatMap(({ kind, least }, p) =>
@@ -76,12 +77,12 @@ export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]
   };
 }
 
-/** What a bin of the kind uses of the limit at least. */
+/** Minimum use of the limit by a bin of the kind. */
 function leastUse(markets: readonly Market[], { kind }: CountRange, limit: number): number {
   return Math.min(...kind.map(({ market, bin }) => markets[market]!.bins[bin]!.use[limit]!));
 }
 
-/** Contents of bins as those of the problem with ranges: bins that are bought may have them too. */
+/** Converts contents of bins to the problem with ranges: bought bins may have them too. */
 export function contentsWithin(
   { ownMarkets, bought }: RangedProblem,
   contents: readonly MarketContent[],
@@ -94,7 +95,7 @@ export function contentsWithin(
   ]);
 }
 
-/** Contents found for the problem with ranges as those of the problem without, each once. */
+/** Converts contents found for the problem with ranges to the problem without, without duplicates. */
 export function contentsWithout({ ownMarkets, bought }: RangedProblem, { contents }: PatternBound): MarketContent[] {
   const found = new Map<string, MarketContent>();
   for (const { market, bin, items, pods } of contents) {
@@ -105,16 +106,17 @@ export function contentsWithout({ ownMarkets, bought }: RangedProblem, { content
 }
 
 /**
- * Splits the problem in two, as branch and bound does: with at most n bins of one kind, and with at least n + 1. Each solution is in one of them. The kind
- * is the one whose fraction of a bin costs most; undefined if no kind has a fraction. Bins of equal price in all markets are counted together. Only if these
- * counts are whole are they counted market by market: otherwise equal bins of other markets would replace the limited ones.
+ * Branches on the number of bins of one kind: at most n, and at least n + 1. Each solution is in one branch. The kind
+ * is the one whose fractional bin costs most; undefined if all numbers are integers. Bins of equal price in all markets
+ * are counted together. Only if these totals are integers are they counted by market: otherwise equal bins of other
+ * markets would replace the limited ones.
  */
 export function splitByCount(
   problem: MarketProblem,
   ranges: readonly CountRange[],
   counts: readonly BinCount[],
 ): readonly [readonly CountRange[], readonly CountRange[]] | undefined {
-  // Bins that were bought beforehand are whole.
+  // Bins bought in advance have integer numbers.
   const own = counts.filter(
     ({ market }) => problem.markets[market]?.count === undefined && market < problem.markets.length,
   );
@@ -143,7 +145,7 @@ interface KindCount {
   readonly count: number;
 }
 
-/** The kind whose fraction of a bin costs most. */
+/** The kind whose fractional bin costs most. */
 function worst({ markets }: MarketProblem, counts: readonly KindCount[]): KindCount | undefined {
   let found: KindCount | undefined;
   let dearest = 0;
@@ -157,7 +159,7 @@ function worst({ markets }: MarketProblem, counts: readonly KindCount[]): KindCo
   return found;
 }
 
-/** All bins of the price that are bought, not there already. */
+/** All bins of this price that can be bought. */
 function binsAt({ markets }: MarketProblem, price: number): BinKind {
   return markets.flatMap((market, m) =>
     market.count === undefined

@@ -11,47 +11,50 @@ import { patternBound, type BinCount } from './pattern-bound.js';
 import type { ForcedByRules } from './forced.js';
 import type { Pinned } from './market-problem.js';
 
-/** Choices of a domain for pods that must share one are tried while they raise the bound by more than this share. */
+/** Branching on the domain of pods that must share one continues while it raises the bound by more than this share. */
 const worthwhile = 1e-4;
-/** Rules whose choices raised nothing, after which no more are tried. */
+/** Number of consecutive rules without effect on the bound after which no more are tried. */
 const mostUseless = 3;
-/** A bound this near to the price of the plan is not worth more work. */
+/** A bound this close to the price of the plan is not improved further. */
 const nearEnough = 1 - 1e-4;
-/** Work for counting nodes as whole, as a share of all units: the bound comes near to the price soon, or hardly at all. */
+/** Share of all units for branching on numbers of nodes: the bound approaches the price soon, or hardly at all. */
 const countingShare = 0.1;
-/** A first bound that took more than this share of that work leaves too little for the others. */
+/** If the first bound took more than this multiple of that share, too little is left for branching. */
 const affordable = 1.5;
 
-/** Some of the choices of domains and numbers of nodes, with the least that pods cost under them. */
+/**
+ * A node of the search tree: a set of decisions about domains and numbers of nodes, with the lower bound under them.
+ */
 interface Leaf {
   readonly pinned: Pinned;
-  /** How many of the rules are decided. */
+  /** Number of rules already decided. */
   readonly decided: number;
   readonly ranges: readonly CountRange[];
   readonly bound: number;
-  /** What the linear program came to: how many nodes of which kind, and the contents that it knows. */
+  /** Solution of the linear program: fractional numbers of nodes by kind, and the known contents. */
   readonly counts: readonly BinCount[];
   readonly contents: readonly MarketContent[];
 }
 
 interface BoundInput {
-  /** Work for all bounds together. */
+  /** Total work for all bounds. */
   readonly units: number;
   /** Contents of the nodes of a plan. */
   readonly packed: readonly Content[];
-  /** Another bound: where the first one is below it, nothing is decided. */
+  /** Another bound: if the first one is below it, no branching is done. */
   readonly otherBound: number;
 }
 
 /**
- * Branch and bound: each solution is in one of the leaves, so that the lowest of their bounds holds. The leaf with the lowest bound is split again and again: by the domain of
- * pods that must share one, and by how many nodes of a kind there are, which the linear program counts in fractions.
+ * Branch and bound: each solution is in one of the leaves, so that the lowest of their bounds is valid. The leaf with
+ * the lowest bound is split repeatedly: by the domain of pods that must share one, and by the number of nodes of a
+ * kind, which is fractional in the linear program.
  */
 export class Choices {
   private readonly leaves: Leaf[] = [];
   private readonly problems = new Map<Pinned, MarketProblem>();
   private left: number;
-  /** How many rules were decided in a row without effect. */
+  /** Number of consecutive rules without effect. */
   private useless = 0;
 
   constructor(
@@ -67,12 +70,12 @@ export class Choices {
     return Math.min(...this.leaves.map(({ bound }) => bound));
   }
 
-  /** How many of the rules count in the bound. */
+  /** Number of rules that the bound takes into account. */
   get rulesDecided(): number {
     return Math.min(...this.leaves.map(({ decided }) => decided));
   }
 
-  /** Splits leaves until the bound comes to `price`, or the work is done. */
+  /** Splits leaves until the bound reaches `price`, or the work is used up. */
   decide(price: number): void {
     if (this.bound < this.input.otherBound) return;
     const forCounting = this.input.units * countingShare;
@@ -93,14 +96,14 @@ export class Choices {
     }
   }
 
-  /** One leaf for each domain in which the pods of the next rule may be. */
+  /** One leaf for each possible domain of the pods of the next rule. */
   private byRule(leaf: Leaf): Leaf[] | undefined {
     const rule = this.rules[leaf.decided];
     if (rule === undefined || this.useless >= mostUseless) return undefined;
     const children = rule.domains.map((domain) => {
       const pinned = new Map(leaf.pinned);
       for (const part of rule.parts) pinned.set(part, { key: rule.group.key, domain });
-      // What holds of the pods differs by domain, and so do markets and contents.
+      // Constraints on the pods differ by domain, and so do markets and contents.
       return this.evaluate({ pinned, decided: leaf.decided + 1, ranges: [], bound: leaf.bound, contents: [] });
     });
     const raised = Math.min(...children.map(({ bound }) => bound)) > leaf.bound * (1 + worthwhile);
@@ -108,7 +111,7 @@ export class Choices {
     return children;
   }
 
-  /** One leaf with few nodes of a kind, and one with more; undefined where the nodes are whole ones. */
+  /** One leaf with few nodes of a kind, and one with more; undefined if all numbers are integers. */
   private byCount(leaf: Leaf): Leaf[] | undefined {
     return splitByCount(this.problemUnder(leaf.pinned), leaf.ranges, leaf.counts)?.map((ranges) =>
       this.evaluate({ ...leaf, ranges }),
@@ -121,7 +124,7 @@ export class Choices {
     return problem;
   }
 
-  /** The leaf with its bound, which is never below that of the leaf that it comes from. */
+  /** The leaf with its bound, which is at least that of its parent. */
   private evaluate(leaf: Omit<Leaf, 'counts'>): Leaf {
     if (this.left <= 0) return { ...leaf, counts: [] };
     const ranged = withRanges(this.problemUnder(leaf.pinned), leaf.ranges);

@@ -6,7 +6,7 @@ import type { NodeState } from '../../packing/place/node-states.js';
 import type { RuleBook } from '../../packing/topology/rules.js';
 import type { TopologyCounts } from '../../packing/topology/topology-counts.js';
 
-/** What a bound is reckoned from. */
+/** Input of a lower bound. */
 export interface BoundContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
@@ -16,16 +16,17 @@ export interface BoundContext {
   readonly nodes: readonly NodeState[];
 }
 
-/** Pods of a class that have a place, at one relaxation level. One object for each class and level. */
+/** Placed pods of a class at one relaxation level. One object for each class and level. */
 export interface PlacedClass {
   readonly podClass: PodClass;
   readonly level: Level;
 }
 
-/** How many pods of each class and level have a place. */
+/** Number of placed pods of each class and level. */
 export type Placed = ReadonlyMap<PlacedClass, number>;
 
 /**
- * Which plans for the same pods a bound holds for: any, or those that keep the same preferences and launch at most as many nodes.
+ * The plans for the same pods for which a bound is valid: any, or those that keep the same preferences and launch at
+ * most as many nodes.
  */
 export type BoundFor = 'any' | 'comparable';

@@ -7,22 +7,22 @@ import type { RuleBook } from '../../packing/topology/rules.js';
 import type { TopologyCounts } from '../../packing/topology/topology-counts.js';
 import type { BoundContext } from './context.js';
 
-/** Pods under one rule by another key than the host name. */
+/** Pods under one rule with a topology key other than the host name. */
 interface Ruled {
   readonly group: Group;
   /** Parts whose pods have the rule and are selected by it. */
   readonly both: number[];
-  /** Parts whose pods have it alone, and parts whose pods are selected alone. */
+  /** Parts whose pods only have it, and parts whose pods are only selected. */
   readonly owners: number[];
   readonly selected: number[];
-  /** Pods in parts of `both` and of `selected`. */
+  /** Number of pods in parts of `both` and of `selected`. */
   pods: number;
   others: number;
-  /** Whether some of them are parts of more than one pod, which are not counted. */
+  /** Whether some are parts of more than one pod, which are not counted. */
   isBundled: boolean;
 }
 
-/** At least so many pods of these parts are in the domain. */
+/** Minimum number of pods of these parts in the domain. */
 interface LeastInDomain {
   readonly key: string;
   readonly domain: string;
@@ -30,22 +30,22 @@ interface LeastInDomain {
   readonly least: number;
 }
 
-/** Pods that must all be in one domain, whichever that is. */
+/** Pods that must all be in one domain, whichever it is. */
 interface Together {
   readonly group: Group;
   readonly parts: readonly number[];
   readonly domains: readonly string[];
 }
 
-/** What rules by other keys than the host name force, whatever the plan. */
+/** Constraints that rules with keys other than the host name force on every plan. */
 export interface ForcedByRules extends Exclusions {
   readonly least: LeastInDomain[];
   readonly together: Together[];
-  /** The rules that this says all of. */
+  /** The rules that are completely covered. */
   readonly counted: Set<Group>;
 }
 
-/** What spread, affinity and anti-affinity force of where the pods of the parts are, apart from rules by host name. */
+/** Constraints on the domains of parts that spread, affinity and anti-affinity force, except rules by host name. */
 export function forcedByTopology(
   { compiled, book, topologyCounts }: BoundContext,
   parts: readonly Part[],
@@ -108,7 +108,7 @@ function note(list: number[], part: number): void {
   if (list.at(-1) !== part) list.push(part);
 }
 
-/** The domains that new nodes for pods of `both` could be in. */
+/** The possible domains of new nodes for pods of `both`. */
 function domainsOf(compiled: Compiled, { group, both }: Ruled, parts: readonly Part[]): Set<string> {
   const key = compiled.space.find(group.key);
   const found = new Set<string>();
@@ -124,8 +124,9 @@ function domainsOf(compiled: Compiled, { group, both }: Ruled, parts: readonly P
 }
 
 /**
- * No domain may have more than `maxSkew` pods above the emptiest, so that each has a least number of them: with fewer in one, the others could not
- * take in the rest. Domains that may not count for anyone are taken to take in pods, and no pods are forced into them.
+ * No domain may have more than `maxSkew` pods above the emptiest, so each has a minimum: with fewer in one, the others
+ * could not hold the rest. Domains that may not count for every pod are assumed to hold pods, and no pods are forced
+ * into them.
  */
 function addSpread(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, owners, pods, others, isBundled } = ruled;
@@ -151,7 +152,7 @@ function addSpread(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string
   if (most < pods) forced.caps.push({ items: Int32Array.from(both), max: Math.max(1, most) });
 }
 
-/** Pods that keep away from their like within a domain share no node of it either, and need a domain each. */
+/** Pods with anti-affinity to each other in a domain do not share a node in it either, and need one domain each. */
 function addApart(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, owners, selected, pods, isBundled } = ruled;
   if (both.length > 0) forced.caps.push({ items: Int32Array.from(both), max: 1 });
@@ -169,7 +170,9 @@ function addApart(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>
   }
 }
 
-/** Pods that want to be with their like are all in one domain, where none of these runs and no other pod could be joined. */
+/**
+ * Pods with affinity to each other are all in one domain if none of them runs and no other pod satisfies the affinity.
+ */
 function addTogether(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, others, pods } = ruled;
   if (both.length === 0 || others > 0 || pods < 2 || counts.total(group) > 0) return;

@@ -3,42 +3,45 @@ import { plan } from '../../packing/plan.js';
 import { withProvenBound } from './prove.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
 
-/** A plan of which no other that was found has fewer nodes at that price, nor a lower price with so many nodes. */
+/** A plan such that no other found has fewer nodes at this price, or a lower price with this number of nodes. */
 export interface FrontierPoint {
   readonly plan: Plan;
-  /** Nodes to launch. */
+  /** Number of nodes to launch. */
   readonly nodes: number;
   /** Dollars per hour. */
   readonly pricePerHour: number;
-  /** From what a node costs besides its price on, dollars per hour, this is the cheapest plan of all; absent where it is so at no cost. */
+  /**
+   * From this additional cost of a node on, dollars per hour, this is the cheapest plan; absent if it is the cheapest
+   * without additional cost.
+   */
   readonly nodeCost?: number;
-  /** No plan with at most so many nodes costs less, dollars per hour. */
+  /** Lower bound of the price of plans with at most this number of nodes, dollars per hour. */
   readonly lowerBoundPerHour: number;
 }
 
 export interface Frontier {
-  /** The plan that is made without being asked for another (provisioning/fewest-nodes). */
+  /** The default plan (provisioning/fewest-nodes). */
   readonly taken: Plan;
-  /** The cheapest first, each with fewer nodes than the one before. */
+  /** By price ascending; each has fewer nodes than the previous one. */
   readonly points: readonly FrontierPoint[];
 }
 
-/** Plans made for one frontier, at most. */
+/** Maximum number of plans for one frontier. */
 const mostPlans = 14;
-/** Work for the lower bound of each of them: a share of what one plan gets. */
+/** Work for the lower bound of each plan: less than for a single plan. */
 const boundUnits = 5_000_000;
 
 type Found = Pick<FrontierPoint, 'plan' | 'nodes' | 'pricePerHour'>;
 
-/** If each node cost `nodeCost` more, no plan would cost less than `leastPrice`, dollars per hour. */
+/** With `nodeCost` added to each node, no plan costs less than `leastPrice`, dollars per hour. */
 interface Bound {
   readonly nodeCost: number;
   readonly leastPrice: number;
 }
 
 /**
- * Price against number of nodes (provisioning/frontier): plans for what a node might cost besides its price. Between two of them, what a
- * node must cost for both to be equal is tried next, where there is most left to find.
+ * Price against number of nodes (provisioning/frontier): plans for different additional costs of a node. Between two
+ * neighbours, the cost at which both are equal is tried next, starting where most may be gained.
  */
 export function frontierOf(input: PackingInput): Frontier {
   const taken = plan(input);
@@ -51,7 +54,7 @@ export function frontierOf(input: PackingInput): Frontier {
     if (leftOut(made.plan) === leftOut(taken)) bounds.push({ nodeCost, leastPrice });
   };
   at(0);
-  // One node less is worth the price of the whole plan.
+  // Saving one node is worth the price of the whole plan.
   at(Math.max(taken.pricePerHour, least));
   const tried = new Map<string, number>();
   for (let plans = 3; plans < mostPlans; plans++) {
@@ -68,14 +71,15 @@ export function frontierOf(input: PackingInput): Frontier {
 }
 
 /**
- * What a plan with at most as many nodes costs at least: if each node cost `nodeCost` more, it would cost at most `nodes * nodeCost` more, and no less than the bound for that cost.
+ * Lower bound of the price of a plan with at most this number of nodes: with `nodeCost` added to each node, it would
+ * cost at most `nodes * nodeCost` more, and at least the bound for that cost.
  */
 function lowerBoundOf({ nodes, pricePerHour }: Found, bounds: readonly Bound[]): number {
   const most = Math.max(0, ...bounds.map(({ nodeCost, leastPrice }) => leastPrice - nodeCost * nodes));
   return Math.min(most, pricePerHour);
 }
 
-/** Dollars per hour, where the plan costs nothing. */
+/** Dollars per hour, if the plan is free. */
 const least = 1e-6;
 
 const foundAs = (made: Plan): Found => ({
@@ -84,13 +88,13 @@ const foundAs = (made: Plan): Found => ({
   pricePerHour: made.pricePerHour,
 });
 
-/** What a plan costs at least, however many nodes it has. */
+/** Lower bound of the price of a plan with any number of nodes. */
 function lowerBoundAtAnyNumber(bounds: readonly Bound[], { pricePerHour }: Plan): number {
   const unchanged = bounds.filter(({ nodeCost }) => nodeCost === 0);
   return Math.min(pricePerHour, Math.max(...unchanged.map(({ leastPrice }) => leastPrice)));
 }
 
-/** The cheapest plan where each node costs so much more, at the prices that nodes have without that; and what a plan costs at least with that. */
+/** The cheapest plan if each node costs this much more, with its price without that; and the lower bound with it. */
 function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPrice: number } {
   const settings = { ...input.settings, nodeCost: (input.settings.nodeCost ?? 0) + nodeCost, isCheapest: true };
   const dearer = { ...input, settings };
@@ -107,17 +111,17 @@ function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPric
   };
 }
 
-/** Whether the plans leave as many pods out: others are no answer to the same question. */
+/** Whether both plans leave the same number of pods unschedulable; otherwise they are not comparable. */
 const sameLeft = (a: Plan, b: Plan): boolean => a.unschedulable.length === b.unschedulable.length;
 
-/** The pods that a plan leaves out: a bound of a plan for other pods says nothing about these. */
+/** Key of the unschedulable pods: a bound of a plan for other pods is not valid. */
 const leftOut = ({ unschedulable }: Plan): string =>
   unschedulable
     .map(({ pod }) => pod)
     .sort(compareText)
     .join();
 
-/** The cheapest first, each with fewer nodes than all before. */
+/** By price ascending, each with fewer nodes than all before. */
 function undominated(found: readonly Found[]): Found[] {
   const sorted = [...found].sort((a, b) => a.pricePerHour - b.pricePerHour || a.nodes - b.nodes);
   const kept: Found[] = [];
@@ -125,13 +129,13 @@ function undominated(found: readonly Found[]): Found[] {
   return kept;
 }
 
-/** What is tried between two neighbours, in multiples of the cost of a node at which they are equal: plans are not always the best there are. */
+/**
+ * Costs to try between two neighbours, as multiples of the cost at which they are equal, since plans are not always
+ * optimal.
+ */
 const multiples = [1, 1 / 3, 3];
 
-/**
- * Of neighbours with plans in between that were not looked for often enough, those that are furthest apart; with what a node is to cost
- * next.
- */
+/** The neighbours furthest apart between which more plans may exist, with the cost of a node to try next. */
 function widest(
   points: readonly Found[],
   tried: ReadonlyMap<string, number>,
@@ -148,7 +152,9 @@ function widest(
   return best;
 }
 
-/** Each with what a node must cost besides for it to be the best of them; those that are the best at no cost without. */
+/**
+ * Adds to each plan the additional cost of a node from which it is the cheapest; none for the cheapest without cost.
+ */
 function withNodeCosts(points: readonly Found[]): Omit<FrontierPoint, 'lowerBoundPerHour'>[] {
   return points.map((point, i) => {
     const from = Math.max(0, ...points.slice(0, i).map((many) => slope(many, point)));
@@ -157,5 +163,5 @@ function withNodeCosts(points: readonly Found[]): Omit<FrontierPoint, 'lowerBoun
   });
 }
 
-/** What a node costs besides where the two plans cost the same. */
+/** The additional cost of a node at which the two plans cost the same. */
 const slope = (many: Found, few: Found): number => (few.pricePerHour - many.pricePerHour) / (many.nodes - few.nodes);

@@ -6,7 +6,8 @@ import type { BoundFor } from './context.js';
 import { podsOfPart, type ForcedByRules } from './forced.js';
 
 /**
- * What a plan has to respect and `leastPriceOfPlaced` leaves out, in words: rules of pods, those of most pods before others, then those of NodePools and nodes.
+ * Constraints of a plan that `leastPriceOfPlaced` ignores, in words: rules of pods, in order of their number, then
+ * those of NodePools and nodes.
  */
 export function rulesIgnoredByProof(
   compiled: Compiled,

@@ -8,13 +8,16 @@ import { Choices } from './choices.js';
 import { marketProblem } from './market-problem.js';
 import { partsToBound } from './parts.js';
 
-/** With more offers than any catalogue has in a few NodePools nothing is proven: to read them would take seconds. */
+/**
+ * With more offers nothing is proven, since reading them would take seconds. No catalogue has as many in a few
+ * NodePools.
+ */
 const mostOffers = 20_000;
 
 export interface PriceBound {
-  /** No plan that places the pods costs less, dollars per hour. */
+  /** Lower bound of the price of plans that place the pods, dollars per hour. */
   readonly bound: number;
-  /** The parts, and what was counted of the rules between them. */
+  /** The parts, and the rules between them that the bound takes into account. */
   readonly parts: readonly Part[];
   readonly forced: ForcedByRules;
 }
@@ -23,13 +26,14 @@ interface BoundEffort {
   readonly units: number;
   readonly price: number;
   readonly otherBound: number;
-  /** Of plans that launch at most so many nodes; Infinity: of any. */
+  /** Maximum number of nodes of the plans; Infinity: any. */
   readonly mostNodes: number;
 }
 
 /**
- * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (cli/bound/README.md). `claims`: the pods by
- * class and level of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
+ * A lower bound for the price of the placed pods, from contents of whole nodes and the constraints that rules force
+ * (cli/bound/README.md). `claims`: the pods by class and level of each new node of a known plan, which costs `price`.
+ * The work is limited by `units`, and stops early if the bound stays below `otherBound`.
  */
 export function leastPriceOfPlaced(
   context: BoundContext,
@@ -56,7 +60,7 @@ function offersOf({ compiled }: BoundContext, parts: readonly Part[]): number {
   return [...used].reduce((sum, profile) => sum + compiled.offers.of(profile).rows.length, 0);
 }
 
-/** What the new nodes of the plan hold, in parts. */
+/** The contents of the plan's new nodes, by part. */
 function contentsOf(parts: readonly Part[], claims: readonly Placed[]): Content[] {
   const partOf = new Map<PodClass, Map<Level, number>>();
   parts.forEach(({ members }, part) => {

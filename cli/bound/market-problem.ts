@@ -9,20 +9,20 @@ import type { ForcedByRules } from './forced.js';
 import type { BoundContext } from './context.js';
 import { poolsToOpen } from './pools-to-open.js';
 
-/** For each part whose pods must be in one domain: the key and the domain. */
+/** By part whose pods must be in one domain: the key and the domain. */
 export type Pinned = ReadonlyMap<number, { readonly key: string; readonly domain: string }>;
 
 type Bin = Market['bins'][number];
 
-/** The parts, and what holds of their nodes. */
+/** The parts, and constraints on their nodes. */
 export interface BoundProblem {
   readonly parts: readonly Part[];
   readonly forced: ForcedByRules;
-  /** How many nodes may be launched; Infinity: any number. */
+  /** Maximum number of nodes to launch; Infinity: any. */
   readonly mostNodes: number;
 }
 
-/** The parts in numbers: what is offered to each, what bins hold, and what rules force. */
+/** The parts as numbers: offers for each, bin constraints, and what rules force. */
 export function marketProblem(
   context: BoundContext,
   { parts, forced, mostNodes }: BoundProblem,
@@ -76,7 +76,7 @@ interface Numbers {
 }
 
 class MarketBuilder {
-  /** By key of a requirement or of a pinned part: its place in the key space. */
+  /** By key of a requirement or of a pinned part: its index in the key space. */
   private readonly places = new Map<string, number | undefined>();
 
   constructor(
@@ -88,7 +88,7 @@ class MarketBuilder {
     for (const { key } of numbers.pinned.values()) this.places.set(key, space.find(key));
   }
 
-  /** Offers of profiles that the same parts may be on, in the same domains. */
+  /** Offers of profiles that admit the same parts, in the same domains. */
   ofProfiles(): Market[] {
     const { compiled } = this.context;
     const groups = new Map<string, { items: readonly number[]; opens: readonly number[]; profiles: Profile[] }>();
@@ -112,7 +112,7 @@ class MarketBuilder {
     });
   }
 
-  /** By profile: the parts that it may hold, and those of them that may be the first of a node. */
+  /** By profile: the parts that it may hold, and those of them that can open a node. */
   private admissions(): Map<Profile, { items: number[]; opens: number[] }> {
     const { parts } = this.numbers;
     const opened = poolsToOpen(this.context, parts);
@@ -159,7 +159,7 @@ class MarketBuilder {
     });
   }
 
-  /** What a node uses of each limit. */
+  /** Use of each limit by a node. */
   private withNodes(use: readonly number[], nodes: number): Float64Array {
     return Float64Array.from(this.numbers.counted ? [...use, nodes] : use);
   }
@@ -172,7 +172,7 @@ class MarketBuilder {
     return capacity;
   }
 
-  /** Nodes that are there, those of one kind with as much room together. Rules by host name that their pods have are left out. */
+  /** Existing nodes; those of one kind with equal room are combined. Rules by host name of their pods are ignored. */
   ofNodes(): Market[] {
     const { nodes, feasibility } = this.context;
     const { parts, limits } = this.numbers;
@@ -204,7 +204,7 @@ class MarketBuilder {
   }
 }
 
-/** By price, those left out that another beats: no dearer, no smaller, no more of any limit. */
+/** By price, without dominated bins: another is no dearer, no smaller, and uses no more of any limit. */
 function undominated(bins: readonly Bin[]): Bin[] {
   const kept: Bin[] = [];
   for (const bin of [...bins].sort((a, b) => a.price - b.price)) {

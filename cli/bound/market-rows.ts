@@ -1,26 +1,29 @@
 import type { Column } from '../../packing/bins/columns.js';
 import type { Content, Market, MarketContent, MarketProblem } from './market.js';
 
-/** The column of a content of a bin of a market. */
+/** The column of a content of a bin in a market. */
 export type ContentColumn = Column & MarketContent;
 
-/** The rows of the linear program over contents of bins: items, requirements, limits and markets of which there are few bins; and its columns. */
+/**
+ * The rows of the linear program over contents of bins (items, requirements, limits, and markets with a limited number
+ * of bins) and its columns.
+ */
 export class MarketRows {
   readonly items: number;
-  /** How many rows there are. */
+  /** Number of rows. */
   readonly count: number;
   readonly rhs: Float64Array;
-  /** First rows of requirements, limits and few bins. */
+  /** First rows of requirements, limits and limited markets. */
   readonly atRequirements: number;
   readonly atLimits: number;
   readonly atFew: number;
-  /** By market: its row where bins are few. */
+  /** By market: its row if its number of bins is limited. */
   readonly fewRow: Int32Array;
   /** By requirement: its items as bits. */
   private readonly inRequirement: readonly Uint8Array[];
   /** By market: its items as bits. */
   private readonly inMarket: readonly Uint8Array[];
-  /** Bins looked at so far. */
+  /** Number of bins evaluated. */
   work = 0;
 
   constructor(private readonly problem: MarketProblem) {
@@ -44,8 +47,8 @@ export class MarketRows {
   }
 
   /**
-   * For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and for each set of requirements the bin
-   * that holds it alone most cheaply.
+   * For each item the cheapest bin by the share that a pod takes, which is the initial value of a pod; and for each set
+   * of requirements the bin that holds a single pod at the lowest price.
    */
   begin(): { center: Float64Array; alone: ContentColumn[] } {
     const { markets, width, weight, pods } = this.problem;
@@ -74,7 +77,10 @@ export class MarketRows {
     return { center, alone: Array.from(alone.values(), ({ column }) => column) };
   }
 
-  /** The content in the cheapest bin that holds it, for each set of requirements that it may count for; not in those of which there are few. */
+  /**
+   * The content in the cheapest bin that holds it, for each set of requirements to which it may count; not in limited
+   * markets.
+   */
   cheapest(content: Content): ContentColumn[] {
     const { markets, width, weight } = this.problem;
     const items = [...content.keys()];
@@ -122,7 +128,7 @@ export class MarketRows {
     return { ...content, index, values, cost: price };
   }
 
-  /** What a pod of each item is worth in the bins of a market. */
+  /** Value of a pod of each item in the bins of a market. */
   valuesIn({ requirements }: Market, duals: Float64Array): Float64Array {
     const value = duals.slice(0, this.items);
     for (const requirement of requirements) {

@@ -1,25 +1,25 @@
 import type { Contents } from '../../packing/bins/contents.js';
 
-/** Bins that the same items may be in, and that count for the same requirements. */
+/** Bins that admit the same items and count to the same requirements. */
 export interface Market {
-  /** Items that may be here, ascending. */
+  /** Admitted items, ascending. */
   readonly items: Int32Array;
-  /** Requirements that pods in these bins count for. */
+  /** Requirements to which pods in these bins count. */
   readonly requirements: readonly number[];
   readonly bins: readonly {
     readonly price: number;
-    /** As wide as `Contents`. */
+    /** With the same width as `Contents`. */
     readonly capacity: Float64Array;
-    /** Of each limit. */
+    /** Use of each limit. */
     readonly use: Float64Array;
   }[];
-  /** How many bins there are together; absent: as many as are bought. */
+  /** Total number of bins; absent: unlimited, they are bought. */
   readonly count?: number;
-  /** Each of the bins has some of these items; absent: any. */
+  /** Each bin must hold at least one of these items; absent: any. */
   readonly openers?: Int32Array;
 }
 
-/** So many pods at least of these items are in bins of the markets that name it. */
+/** Minimum number of pods of these items in bins of the markets that name the requirement. */
 interface LeastInBins {
   readonly items: Int32Array;
   readonly least: number;
@@ -28,18 +28,18 @@ interface LeastInBins {
 export interface MarketProblem extends Contents {
   readonly markets: readonly Market[];
   readonly requirements: readonly LeastInBins[];
-  /** What is left of each limit. */
+  /** Remaining amount of each limit. */
   readonly limits: readonly number[];
 }
 
-/** A content of a bin of a market: how many pods of which items. */
+/** A content of a bin in a market: pods by item. */
 export interface MarketContent {
   readonly market: number;
-  /** Of the bins of the market. */
+  /** Index into the bins of the market. */
   readonly bin: number;
   readonly items: readonly number[];
   readonly pods: readonly number[];
 }
 
-/** Pods that share a bin: how many of which item. */
+/** Pods that share a bin: number by item. */
 export type Content = ReadonlyMap<number, number>;

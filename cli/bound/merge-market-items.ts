@@ -1,6 +1,6 @@
 import type { MarketProblem } from './market.js';
 
-/** The same problem with the items that nothing tells apart as one, and the merged item of each. */
+/** The same problem with indistinguishable items merged, and the merged item of each. */
 export function mergeMarketItems(problem: MarketProblem): { problem: MarketProblem; of: Int32Array } {
   const texts = signatures(problem);
   const of = new Int32Array(texts.length);
@@ -38,7 +38,7 @@ export function mergeMarketItems(problem: MarketProblem): { problem: MarketProbl
 const listOf = (items: Iterable<number>, of: Int32Array): Int32Array =>
   Int32Array.from(new Set(Array.from(items, (item) => of[item]!))).sort();
 
-/** Texts that are equal for items alike. Items with conflicts are like no other. */
+/** Keys that are equal for equal items. Items with conflicts have unique keys. */
 function signatures({ width, weight, pods, conflicts, markets, requirements }: MarketProblem): string[] {
   const texts = Array.from(pods, (_, item) => {
     const apart = conflicts[item]!.length > 0 ? `x${item}` : '';

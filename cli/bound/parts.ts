@@ -6,12 +6,12 @@ import type { Group } from '../../packing/topology/groups.js';
 import type { Rules } from '../../packing/topology/rules.js';
 import type { BoundContext, Placed, PlacedClass } from './context.js';
 
-/** A part, and how many pods one unit of it has. */
+/** A part, and the number of pods in one unit of it. */
 type Mutable = Part & { count: number; members: Member[] };
 
 /**
- * The placed pods as parts: classes that no rule and no offer tells apart are one part, and pods that have to share a node by their affinity to one
- * another are a part of one unit.
+ * The placed pods as parts: classes that no rule and no offer distinguishes form one part, and pods that must share a
+ * node by mutual affinity form a part of one unit.
  */
 export function partsToBound(context: BoundContext, placed: Placed): Part[] {
   const { compiled, feasibility, book } = context;
@@ -68,8 +68,8 @@ function rulesText(rules: Rules, { shape }: PodClass): string {
 }
 
 /**
- * The classes whose pods all have to share one node with those of their bundle: they have affinity to one another by host name, and there is no other
- * pod, running or placed, that one of them could join. Of several such rules the first counts.
+ * The classes whose pods must all share one node with those of their bundle: they have mutual affinity by host name,
+ * and no other running or placed pod satisfies it. Of several such rules the first counts.
  */
 function bundles({ book, topologyCounts }: BoundContext, placed: Placed): Map<PlacedClass, number> {
   const owners = new Map<Group, PlacedClass[]>();

@@ -5,14 +5,14 @@ import { mergeMarketItems } from './merge-market-items.js';
 import { CoveringSimplex } from '../../packing/bins/simplex.js';
 
 export interface PatternBound {
-  /** No set of bins for all pods costs less. */
+  /** Lower bound of the price of bins for all pods. */
   readonly bound: number;
-  /** What the linear program came to: no work makes the bound more than that. */
+  /** Optimum of the linear program, which the bound cannot exceed. */
   readonly relaxation: number;
   readonly work: number;
-  /** How many of which bins the solution of the linear program has, fractions included. */
+  /** Fractional numbers of bins in the solution of the linear program. */
   readonly counts: readonly BinCount[];
-  /** Contents that were found on the way, with items as merged: `contents` of another bound of the same items. */
+  /** Contents found, with merged items: input `contents` of another bound of the same items. */
   readonly contents: readonly MarketContent[];
 }
 
@@ -22,47 +22,50 @@ export interface BinCount {
   readonly count: number;
 }
 
-/** What bins hold that are there: how many, the most that one may be worth, and what it takes of limits is worth. */
+/** Value of limited bins: their number, the highest value of one, and the value of their use of limits. */
 interface Free {
   readonly count: number;
   readonly most: number;
   readonly limited: number;
 }
 
-/** What is known already of a problem. */
+/** Known contents of a problem. */
 export interface KnownContents {
-  /** Of bins of a packing that is there already. */
+  /** Of bins of an existing packing. */
   readonly packed?: readonly Content[];
-  /** Of bins of the markets, with items as merged. */
+  /** Of bins of the markets, with merged items. */
   readonly contents?: readonly MarketContent[];
 }
 
-/** Steps of a search for the best content at first; more once the program does not move any more. */
+/** Initial step limit of a search for the best content; raised once the program stalls. */
 const fewSteps = 100;
 const moreSteps = 8;
 const manySteps = 400_000;
 /** With more rows the program would take too much memory and time: nothing is proven then. */
 const mostRows = 600;
-/** If the bound is this close to the linear program, little more work is spent on it. */
+/** If the bound is this close to the optimum of the linear program, little more work is spent on it. */
 const nearEnough = 1 - 5e-4;
 const equal = 1 - 1e-9;
-/** Up to this share of the units the bound is improved beyond that. */
+/** Share of the units spent on improving the bound beyond that. */
 const exactShare = 0.1;
-/** After this share of the units a bound that is less than this share of another one is given up. */
+/** After this share of the units, a bound below this share of another bound is abandoned. */
 const hopelessAfter = 0.5;
 const hopeless = 0.85;
-/** A content is added where it is worth so many times its price; less once there are none. */
+/** A content is added if its value is at least this many times its price; less once there are none. */
 const leastGain = 1 + 2e-4;
 const anyGain = 1 + 1e-9;
-/** Contents are searched at a mean of the best dual values so far, which have this share, and the program's own (dual smoothing). */
+/**
+ * Dual smoothing: contents are searched at a weighted mean of the best duals so far, with this share, and the current
+ * ones.
+ */
 const bestDualsShare = 0.7;
-/** New columns of a market in a round, at most; more where there are few markets. */
+/** Maximum number of new columns of a market in a round; more if there are few markets. */
 const perMarket = 6;
 const perRound = 48;
 
 /**
- * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation. It begins with the contents
- * that are known. Where it stays far below `otherBound` for a good part of the units, it is given up.
+ * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation,
+ * starting with the known contents. Abandoned if it stays far below `otherBound` for a good part of the units.
  */
 export function patternBound(
   problem: MarketProblem,
@@ -89,7 +92,7 @@ class Program {
   private readonly rows: MarketRows;
   private readonly multipliers: readonly (readonly Float64Array[])[];
   private readonly columns: ContentColumn[] = [];
-  /** By market: which items one of must be in each bin. */
+  /** By market: the items of which each bin must hold one. */
   private readonly openers: readonly (Uint8Array | undefined)[];
   private work = 0;
   private gain = leastGain;
@@ -121,7 +124,7 @@ class Program {
       if (best.bound >= relaxation * (isExact ? equal : nearEnough)) break;
       const at = own.map((dual, row) => share * best.duals[row]! + (1 - share) * dual);
       const { bound, reachable, columns } = this.price(at, steps);
-      // The bound is low because searches ended early: the next ones may take more steps.
+      // The bound is low because searches ended early: allow them more steps.
       if (bound <= best.bound && best.bound < reachable * nearEnough) steps = Math.min(manySteps, 2 * steps);
       if (bound > best.bound) best = { bound, duals: at };
       const isLate = this.spent > units * hopelessAfter;
@@ -131,7 +134,7 @@ class Program {
         share = bestDualsShare;
         continue;
       }
-      // No content was found at the mean of the dual values. Next the program's own values are tried, then a longer search.
+      // No content was found at the mean of the duals. Next try the program's duals, then a longer search.
       if (share > 0) share = 0;
       else if (isExact && this.gain > anyGain) this.gain = anyGain;
       else if (steps >= manySteps) break;
@@ -181,7 +184,7 @@ class Program {
     return simplex;
   }
 
-  /** Enters columns, and those from before again, while they lower the cost; returns whether some of these did. */
+  /** Enters columns, and earlier ones again, while they lower the cost; returns whether any of these did. */
   private enter(simplex: CoveringSimplex, columns: readonly ContentColumn[]): boolean {
     const from = this.columns.length;
     this.columns.push(...columns);
@@ -201,11 +204,14 @@ class Program {
     return some;
   }
 
-  /** The best contents at these dual values, and the bound that they prove once scaled so that none is worth more than its price. */
+  /**
+   * The best contents at these duals, and the proven bound after scaling so that no content is worth more than its
+   * price.
+   */
   private price(duals: Float64Array, steps: number): { bound: number; reachable: number; columns: ContentColumn[] } {
     const { markets, limits } = this.problem;
     const columns: ContentColumn[] = [];
-    // By market: how many times its price the best content is worth; in bins that are few, what all of them are worth together.
+    // By market: value of the best content as a multiple of its price; for limited bins, the total value of all.
     const excess = new Float64Array(markets.length).fill(1);
     const free = markets.map((): Free => ({ count: 0, most: 0, limited: 0 }));
     const least = new Float64Array(markets.length).fill(1);
@@ -234,7 +240,7 @@ class Program {
     return { bound: this.proven(duals, excess, free), reachable: this.proven(duals, least, free), columns };
   }
 
-  /** The bound by dual values that are scaled down by the worst market that each counts in. What limits are worth stays. */
+  /** The bound by duals scaled down by the worst market in which each counts. Duals of limits stay. */
   private proven(duals: Float64Array, excess: Float64Array, free: readonly Free[]): number {
     const { markets, requirements } = this.problem;
     const scale = new Float64Array(this.rows.count).fill(1);

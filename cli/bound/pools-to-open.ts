@@ -5,9 +5,10 @@ import type { Rules } from '../../packing/topology/rules.js';
 import type { BoundContext } from './context.js';
 
 /**
- * By part: the NodePools that a node is launched in for its pods, which are the heaviest that hold them (scheduling/heaviest-pool-first); pods may be on
- * a node of another only where it is launched for others. Undefined where that may be any: for pods with rules of topology, which may be met in some
- * pools alone, or with preferences. Of heavier pools with limits or minValues the next lighter ones may be in their place.
+ * By part: the NodePools in which a node is launched for its pods, which are the heaviest that hold them
+ * (scheduling/heaviest-pool-first); pods may be on a node of another only if it is launched for others. Undefined if
+ * any pool is possible: for pods with topology rules, which may be satisfiable only in some pools, or with preferences.
+ * For heavier pools with limits or minValues, the next lighter ones are possible too.
  */
 export function poolsToOpen(context: BoundContext, parts: readonly Part[]): readonly (ReadonlySet<Pool> | undefined)[] {
   const { compiled } = context;

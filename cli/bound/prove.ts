@@ -9,29 +9,32 @@ import { explainedAbove } from '../../packing/solve/solve.js';
 import { nearEnough, WorkingPlan } from '../../packing/solve/working-plan.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
 
-/** Work for one bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
+/**
+ * Work for one bound of one plan: about a second, which few plans need. Twice as much improved one of ten large plans.
+ */
 const usualUnits = 20_000_000;
-/** The same for comparable plans: of 1,000 to 3,000 pods, more raises the bound by less than a percent. */
+/** The same for comparable plans: for 1,000 to 3,000 pods more raises the bound by less than a percent. */
 const comparableUnits = 10_000_000;
 
-/** The share that rounding may make a bound too high. */
+/** Maximum relative rounding error of a bound. */
 const safety = 1e-9;
 
 /**
- * The plan with bounds that count what rules force and how pods fit into whole nodes (cli/bound/README.md): they take a good deal of the time that planning takes, so they are for whoever
- * asks what a plan is worth. The plan must be that of the input.
+ * The plan with bounds that take into account what rules force and how pods fit into whole nodes (cli/bound/README.md).
+ * They take about as long as planning itself, so they are computed only for users who ask how good a plan is. The plan
+ * must belong to the input.
  */
 export function withProvenBounds(input: PackingInput, plan: Plan): Plan {
   const any = boundForAny(input, plan, usualUnits);
   return withBounds(plan, any, boundForComparable(input, { ...plan, lowerBoundPerHour: any.bound }));
 }
 
-/** The plan with the bound for all plans that place the same pods. `units`: the work for it. */
+/** The plan with the bound for all plans that place the same pods. `units`: the work limit. */
 export function withProvenBound(input: PackingInput, plan: Plan, units: number): Plan {
   return withBounds(plan, boundForAny(input, plan, units));
 }
 
-/** A bound of a plan. `leavesOut`: what it ignores, where it is not the plan's own. */
+/** A bound of a plan. `leavesOut`: constraints that it ignores, if it is not the plan's bound. */
 type Bound = Pick<Proof, 'bound'> & Partial<Proof>;
 
 function boundForAny(input: PackingInput, plan: Plan, units: number): Bound {
@@ -40,7 +43,10 @@ function boundForAny(input: PackingInput, plan: Plan, units: number): Bound {
   return proof === undefined || proof.bound < lowerBoundPerHour ? { bound: lowerBoundPerHour } : proof;
 }
 
-/** The bound for plans that keep the same preferences on at most as many nodes; undefined where it is not higher than that for any plan. */
+/**
+ * The bound for plans that keep the same preferences on at most as many nodes; undefined if it is not higher than that
+ * for any plan.
+ */
 function boundForComparable(input: PackingInput, plan: Plan): Bound | undefined {
   const { pricePerHour, lowerBoundPerHour } = plan;
   if (pricePerHour <= lowerBoundPerHour * nearEnough) return undefined;
@@ -48,7 +54,9 @@ function boundForComparable(input: PackingInput, plan: Plan): Bound | undefined 
   return proof === undefined || proof.bound <= lowerBoundPerHour ? undefined : proof;
 }
 
-/** A bound above the price of the plan is none: for example, pods that are placed later may undo what was kept at first. */
+/**
+ * A bound above the price of the plan is invalid: for example, pods that are placed later may violate what was assumed.
+ */
 function proofFor(
   input: PackingInput,
   { pricePerHour }: Plan,
@@ -80,7 +88,7 @@ export interface Proof {
   readonly leavesOut: readonly string[];
 }
 
-/** What the pods that the plan places cost at least, whatever the plan costs. `units`: the work for it. */
+/** Lower bound for the pods that the plan places, whatever its price. `units`: the work limit. */
 export function proofOf(compiled: Compiled, plan: Plan, units: number, boundFor: BoundFor): Proof {
   const working = new WorkingPlan(compiled);
   const placedClassOf = placedClasses(compiled, plan, boundFor);

@@ -1,6 +1,6 @@
 import type { Described, DescribedOption } from './described.js';
 
-/** Needs nothing but bash itself. Values that are no list are left to bash's own completion of files. */
+/** Needs only bash. Values without a list use bash's completion of files. */
 export function bashScript(commands: readonly Described[]): string {
   return `# bash completion of stowage: source <(stowage completion bash)
 _stowage() {

@@ -1,27 +1,27 @@
 import type { Command } from 'commander';
 
-/** A command as a shell completes it. */
+/** A command for completion. */
 export interface Described {
   readonly name: string;
   readonly description: string;
-  /** What its first argument may be, where that is a list. */
+  /** The possible values of its first argument, if they are a list. */
   readonly words: readonly string[];
   readonly options: readonly DescribedOption[];
 }
 
 export interface DescribedOption {
-  /** `-o`, where there is one. */
+  /** `-o`, if there is one. */
   readonly short?: string;
   /** `--output` */
   readonly long: string;
   readonly description: string;
-  /** What follows it: one of a list, something else such as a file, or nothing. */
+  /** Its value: one of a list, any (such as a file), or none. */
   readonly value: readonly string[] | 'any' | 'none';
 }
 
 const help: DescribedOption = { short: '-h', long: '--help', description: 'show its help', value: 'none' };
 
-/** What shells need of the commands; several under one name are one to them. */
+/** The data for shells; several commands with one name are combined. */
 export function describeCommands(commands: ReadonlyMap<string, readonly Command[]>): readonly Described[] {
   return [...commands].map(([name, variants]) => {
     const options = new Map<string, DescribedOption>();

@@ -1,6 +1,6 @@
 import type { Described, DescribedOption } from './described.js';
 
-/** For a file `_stowage` in $fpath, or to be sourced after compinit. */
+/** For a file `_stowage` in $fpath, or sourced after compinit. */
 export function zshScript(commands: readonly Described[]): string {
   return `#compdef stowage
 # zsh completion of stowage: source <(stowage completion zsh)
@@ -33,7 +33,7 @@ function commandCase({ name, words, options }: Described): string {
   return `    ${name})\n      _arguments \\\n${specs.map((spec) => `        ${spec}`).join(' \\\n')}\n      ;;`;
 }
 
-/** A spec of _arguments for each way to write an option; either excludes the other. */
+/** A spec of _arguments for each form of an option; they exclude each other. */
 function specsOf({ short, long, description, value }: DescribedOption): readonly string[] {
   const flags = short === undefined ? [long] : [short, long];
   const action = value === 'none' ? '' : value === 'any' ? ':value:_files' : `:value:(${value.join(' ')})`;

@@ -6,7 +6,7 @@ import type { Fields } from './fields.js';
 const plain = /^[1-9][0-9]{0,4}(Gi|G|Ti|T)$/;
 const gibi = 2 ** 30;
 
-/** Block devices are written as before; sizes come to whole Gi where their unit is none that v1 takes. */
+/** Block devices are kept; sizes are converted to whole Gi if v1 does not accept their unit. */
 export function convertBlockDeviceMappings(owner: Fields): object[] | undefined {
   return owner.objects('blockDeviceMappings')?.map((mapping) => {
     const ebs = mapping.object('ebs');

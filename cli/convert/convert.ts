@@ -22,32 +22,32 @@ import { namesOldKeys, renameKeys } from './workloads.js';
 import { lookUp } from '../../core/own.js';
 
 export interface Conversion {
-  /** Documents of YAML, in the order of the input. */
+  /** YAML documents, in input order. */
   readonly documents: readonly string[];
   readonly notes: readonly Note[];
-  /** Why objects are not among the documents: place, object and field. */
+  /** Objects that are missing from the documents, and why: place, object and field. */
   readonly problems: readonly string[];
 }
 
-/** An object of the output, until it is known whether anything of it changed. */
+/** An object of the output, until it is known whether it changed. */
 interface ConvertedObject {
   readonly input: InputObject;
   readonly notes: Notes;
-  /** The object in v1; first that of the input, then what it needs besides. */
+  /** The objects in v1: first that of the input, then additional ones. */
   readonly objects: object[];
   readonly pool?: ConvertedPool;
 }
 
 type Outcome = ConvertedObject | { readonly text: string; readonly notes?: Notes };
 
-/** Whether an object is of Karpenter, of whatever version. */
+/** Whether an object is one of Karpenter's, in any version. */
 export function isKarpenters(value: unknown): boolean {
   return isRecord(value) && converterOf(value) !== undefined;
 }
 
 /**
- * Objects of older Karpenter APIs as v1, with a DisruptionPolicy where v1 has no words for them; all else as it stands.
- * What cannot be converted is left out and told among the problems.
+ * Converts objects of older Karpenter APIs to v1, with a DisruptionPolicy where v1 has no equivalent; other objects
+ * stay unchanged. What cannot be converted is omitted and reported as a problem.
  */
 export function convertObjects(inputs: readonly (InputObject | InputText)[], given: IdentityDefaults): Conversion {
   const defaults = withSettings(inputs, given);
@@ -81,7 +81,7 @@ const converters: Readonly<Record<string, Converter>> = {
   'karpenter.k8s.aws/v1 EC2NodeClass': (root, defaults) => ({ objects: [convertNodeClass(root, 'v1', defaults)] }),
 };
 
-/** Objects that controllers make: those of the new version come by themselves. */
+/** Objects created by controllers, which create those of the new version too. */
 const leftOut: Readonly<Record<string, string>> = {
   'karpenter.sh/v1alpha5 Machine': 'left out: a NodeClaim is made for each node',
   'karpenter.sh/v1beta1 NodeClaim': 'left out: the API server serves running NodeClaims as v1',
@@ -135,7 +135,9 @@ function convertedBy(convert: Converter, root: Fields, defaults: IdentityDefault
   }
 }
 
-/** Where something else fills in the text, names and roles would pass as they stand. User data is a script, with variables of its own. */
+/**
+ * Names and roles from templates would pass validation unfilled. User data is excluded: it is a script with variables.
+ */
 function tellTemplates(value: unknown, path: string, notes: Notes): void {
   if (typeof value === 'string' && value.includes('{{'))
     notes.problem(
@@ -154,7 +156,7 @@ function isUnfilled(value: unknown): boolean {
   return typeof value === 'string' && value.includes('${');
 }
 
-/** Objects of Karpenter that never were, and those of others that hold older ones. */
+/** Reports unknown objects of Karpenter, and other objects that contain older ones. */
 function tellUnconverted(value: Record<string, unknown>, notes: Notes): void {
   const [group = '', version = ''] = textOf(value['apiVersion']).split('/');
   const kind = textOf(value['kind']);
@@ -174,7 +176,7 @@ function tellUnconverted(value: Record<string, unknown>, notes: Notes): void {
     );
 }
 
-/** What patches of Kustomize are for, where that is of an older Karpenter. */
+/** Kinds of older Karpenter objects that Kustomize patches target. */
 function patchedKinds(patches: unknown): string[] {
   return (Array.isArray(patches) ? patches : []).flatMap((patch: unknown) => {
     const target = isRecord(patch) ? patch['target'] : undefined;
@@ -186,7 +188,7 @@ function patchedKinds(patches: unknown): string[] {
   });
 }
 
-/** What was once set in ConfigMap karpenter-global-settings, where the input has it. */
+/** The former settings in ConfigMap karpenter-global-settings, if the input has it. */
 function withSettings(inputs: readonly (InputObject | InputText)[], given: IdentityDefaults): IdentityDefaults {
   const settings = inputs
     .map((input) => ('value' in input ? input.value : {}))
@@ -210,8 +212,8 @@ interface ConvertedClass {
 }
 
 /**
- * Moves kubelet's settings from pools to the node classes that they refer to. Pools that share a node class but not
- * the settings get a copy of it each.
+ * Moves kubelet settings from pools to their node classes. Pools that share a node class but not the settings get
+ * separate copies of it.
  */
 function placeKubelets(drafts: readonly ConvertedObject[]): void {
   for (const name of new Set(drafts.flatMap(({ pool }) => (pool === undefined ? [] : [classNameOf(pool)])))) {
@@ -267,7 +269,7 @@ function isClass(object: object, name: string): object is ConvertedClass {
   return kind === 'EC2NodeClass' && metadata?.name === name;
 }
 
-/** The documents of an object, checked as the API server will; one of which nothing changed stands as it stood. */
+/** The documents of an object, validated like by the API server; an unchanged object keeps its text. */
 function written({ input, notes, objects }: ConvertedObject): string[] {
   for (const object of notes.problems.size > 0 ? [] : objects) {
     const { apiVersion, kind } = object as { apiVersion: string; kind: string };
@@ -297,7 +299,7 @@ function schemaOf(resource: Resource<KubernetesObject>): OpenApiSchema {
   return schema;
 }
 
-/** The settings that Karpenter's definition has: texts where they are texts. */
+/** The settings in Karpenter's definition: strings where they are strings. */
 const kubeletSchema: OpenApiSchema = {
   'x-kubernetes-preserve-unknown-fields': true,
   properties: Object.fromEntries(
@@ -310,7 +312,10 @@ const kubeletSchema: OpenApiSchema = {
   ),
 };
 
-/** Brings what was passed on as it stood into the form of v1: texts that YAML took for something else, and no unknown fields. */
+/**
+ * Converts fields that were passed on to the types of v1: strings that YAML parsed as other types, and no unknown
+ * fields.
+ */
 function fit(value: object, schema: OpenApiSchema, path: string, notes: Notes): void {
   const isOpen = schema.properties === undefined || schema['x-kubernetes-preserve-unknown-fields'] === true;
   for (const [name, inner] of Object.entries(value) as [string, unknown][]) {
@@ -331,7 +336,7 @@ function schemaIn(schema: OpenApiSchema, name: string): OpenApiSchema | undefine
 }
 
 function quoted(name: string, value: number | boolean, at: string, notes: Notes): string {
-  // An account's id has twelve digits, and a number no zeros before it.
+  // Account ids have twelve digits, and numbers lose leading zeros.
   if (!name.toLowerCase().startsWith('owner')) return asText(value, at, notes);
   const account = String(value).padStart(12, '0');
   notes.check(at, `${value} is written as account "${account}"`);
@@ -344,7 +349,7 @@ function validate(object: object, resource: Resource<KubernetesObject>, notes: N
   const refuse = (path: string, message: string): void => notes.problem({ field: path, message: `${what}${message}` });
   const parsed = resource.parse(object);
   if (!parsed.ok) {
-    // What is filled in later is among the notes.
+    // Template placeholders are reported in the notes.
     const known = parsed.error.filter(({ found }) => !isUnfilled(JSON.stringify(found)));
     for (const { path, message } of known) refuse(path, message);
     return;
@@ -364,6 +369,6 @@ function validate(object: object, resource: Resource<KubernetesObject>, notes: N
 }
 
 function yaml(value: object): string {
-  // Kubernetes reads YAML 1.1, for which off, yes and 1_000 are no texts.
+  // Kubernetes reads YAML 1.1, in which off, yes and 1_000 are not strings.
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
 }

@@ -2,15 +2,15 @@ import { asText, present } from './fields.js';
 import type { Fields } from './fields.js';
 import type { BudgetReason } from '../../api/disruption-reasons.js';
 
-/** How an older pool lets its nodes go, in the terms of v1. */
+/** The disruption settings of an older pool, in v1 terms. */
 export interface OldDisruption {
   readonly disruption: object;
   readonly expireAfter: string | undefined;
-  /** Budgets that bound a rate: these need a DisruptionPolicy. */
+  /** Budgets that limit a rate: these need a DisruptionPolicy. */
   readonly rates: readonly { readonly nodes: string; readonly per: string; readonly reasons?: readonly string[] }[];
 }
 
-/** Seconds as Kubernetes writes durations. */
+/** Formats seconds as a duration. */
 function secondsText(seconds: number): string {
   if (seconds > 0 && seconds % 3600 === 0) return `${seconds / 3600}h`;
   return seconds > 0 && seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
@@ -29,7 +29,7 @@ function durationOf(owner: Fields, name: string): string | undefined {
   return hours;
 }
 
-/** `spec` may hold the fields of a Provisioner, `spec.disruption` those of a NodePool of v1beta1 or v1. */
+/** `spec` may contain the fields of a Provisioner, `spec.disruption` those of a NodePool of v1beta1 or v1. */
 export function convertDisruption(spec: Fields, version: 'v1alpha5' | 'v1beta1' | 'v1'): OldDisruption {
   const disruption = spec.object('disruption');
   const consolidation = consolidationOf(spec, disruption, version);
@@ -58,7 +58,7 @@ interface Consolidation {
   readonly consolidateAfter?: string;
 }
 
-/** The old ways of asking for consolidation, from the most to the least explicit. */
+/** The older settings for consolidation, from the most to the least explicit. */
 function consolidationOf(spec: Fields, disruption: Fields | undefined, version: string): Consolidation {
   const enabled = (disruption?.object('consolidation') ?? spec.object('consolidation'))?.flag('enabled');
   const emptyAfter = spec.whole('ttlSecondsAfterEmpty');
@@ -83,7 +83,7 @@ function consolidationOf(spec: Fields, disruption: Fields | undefined, version: 
   return consolidationPolicy(disruption);
 }
 
-/** What the newer fields say beside an older one that decides. */
+/** Reports newer fields that an older one overrides. */
 function reportOverruled(disruption: Fields | undefined, by: string): void {
   for (const name of ['consolidationPolicy', 'consolidateAfter']) {
     const value = disruption?.take(name);
@@ -155,12 +155,12 @@ function readBudget(budget: Fields): OldBudget {
   return read;
 }
 
-/** Older releases wrote reasons in small letters. */
+/** Older releases used lower-case reasons. */
 function reasonOf(text: string): BudgetReason {
   return (text.charAt(0).toUpperCase() + text.slice(1)) as BudgetReason;
 }
 
-/** A schedule that says not for how long it holds: the bound then holds always, which is the safe reading. */
+/** A schedule without duration: the budget then always applies, which is the safe interpretation. */
 function scheduled(field: string, budget: OldBudget, { notes }: Fields): OldBudget {
   if (budget.schedule === undefined || budget.duration !== undefined) return budget;
   notes.check(field, `schedule ${budget.schedule} has no duration: the bound is made to hold always`);

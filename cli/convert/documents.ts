@@ -6,24 +6,27 @@ import type { FoundDocument } from '../objects/read-documents.js';
 
 /** One object of the input. */
 export interface InputObject {
-  /** File, and the object's place in it. */
+  /** File, and position of the object in it. */
   readonly where: string;
-  /** As it stands in the file; absent for an object out of a List. */
+  /** Its text in the file; absent for an item of a List. */
   readonly text?: string;
   readonly value: Record<string, unknown>;
   /** The comment above it. */
   readonly comment?: string;
-  /** Lines of comments inside it. */
+  /** Number of comment lines inside it. */
   readonly innerComments?: number;
   readonly opensLastLine?: true;
 }
 
-/** A document that holds no object: comments alone. */
+/** A document without an object: only comments. */
 export interface InputText {
   readonly text: string;
 }
 
-/** The objects of a document. Lists are taken apart where `unpack` says so of one of their items. Throws `UsageError` for what is no object. */
+/**
+ * The objects of a document. Lists are unpacked if `unpack` is true for an item. Throws `UsageError` if it is not an
+ * object.
+ */
 export function inputsOf(found: FoundDocument, unpack: (item: unknown) => boolean): (InputObject | InputText)[] {
   const { text, value, yaml, opensLastLine } = found;
   if (value === null) return [{ text }];
@@ -40,7 +43,7 @@ export function inputsOf(found: FoundDocument, unpack: (item: unknown) => boolea
   return [{ where, text, value, ...(yaml && commentsOf(yaml)), ...(opensLastLine && { opensLastLine }) }];
 }
 
-/** A comment right above the first line belongs to that line's key, for the parser. */
+/** The parser attaches a comment directly above the first line to that line's key. */
 function commentsOf(document: Document.Parsed): Pick<InputObject, 'comment' | 'innerComments'> {
   const { contents } = document;
   const first = isMap(contents) ? contents.items[0]?.key : undefined;

@@ -4,8 +4,8 @@ import type { Notes } from './notes.js';
 import { lookUp } from '../../core/own.js';
 
 /**
- * The fields of an old object, taken one by one with the type that they must have; one of another type is told as a
- * problem and left out. What nobody has taken when `finish` is called is told as lost.
+ * Reads the fields of an old object one by one with their required type; a field of another type is reported as a
+ * problem and omitted. `finish` reports the fields that were not read as lost.
  */
 export class Fields {
   private readonly left: Set<string>;
@@ -70,7 +70,7 @@ export class Fields {
     return this.list(name)?.map((item, i) => Fields.of(item, `${this.at(name)}[${i}]`, this.notes));
   }
 
-  /** A map of texts; numbers and booleans, which YAML makes of unquoted texts, are written as texts. */
+  /** A map of strings; numbers and booleans, from unquoted YAML, are converted. */
   texts(name: string): Record<string, string> | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
@@ -103,7 +103,7 @@ export class Fields {
     return Fields.of(value, path, this.notes);
   }
 
-  /** Forgets fields that mean nothing any more and whose loss nobody notices. */
+  /** Drops obsolete fields without a report. */
   skip(...names: readonly string[]): void {
     for (const name of names) this.left.delete(name);
   }
@@ -114,7 +114,7 @@ export class Fields {
   }
 }
 
-/** A text, where YAML may have made a number or boolean of it. */
+/** A string, even if YAML parsed it as a number or boolean. */
 export function asText(value: unknown, field: string, notes: Notes): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'number' && typeof value !== 'boolean') {
@@ -125,7 +125,7 @@ export function asText(value: unknown, field: string, notes: Notes): string {
   return String(value);
 }
 
-/** Without the entries that are undefined or empty maps; an empty list may say something. */
+/** Removes entries that are undefined or empty maps; an empty list may have a meaning. */
 export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const kept = Object.entries(fields).filter(([, value]) => {
     if (value === undefined) return false;
@@ -155,7 +155,7 @@ export interface OldMetadata {
 const controllersFields =
   'uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds managedFields selfLink';
 
-/** What of an old object's metadata is not the API server's and its controllers'. */
+/** The part of an old object's metadata that users set. */
 export function metadataOf(root: Fields): OldMetadata {
   const metadata = root.object('metadata');
   const name = metadata?.text('name');

@@ -5,12 +5,12 @@ import type { Fields, OldMetadata } from './fields.js';
 import { convertAmiSelectorTerms, tagSelectorTerms } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 
-/** What old objects leave to settings of the controller, which are no part of them. */
+/** Values that old objects take from settings of the controller. */
 export interface IdentityDefaults {
   /** IAM role of the nodes. */
   readonly role?: string | undefined;
   readonly instanceProfile?: string | undefined;
-  /** Tags that the controller put on everything. */
+  /** Tags that the controller set on all resources. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -25,12 +25,12 @@ const aliases: Readonly<Record<string, string>> = {
   Windows2022: 'windows2022@latest',
 };
 const families = [...Object.keys(aliases), 'Windows2025', 'Ubuntu', 'Custom'];
-/** Before v1 two network hops reached instance metadata by default, in v1 one. */
+/** The default hop limit of instance metadata was two before v1, and is one in v1. */
 const oldHopLimit = 2;
 const canonical = '099720109477';
 const discovery = 'karpenter.sh/discovery';
 
-/** An EC2NodeClass of an older version, or an AWSNodeTemplate, as an EC2NodeClass of v1. */
+/** Converts an EC2NodeClass of an older version, or an AWSNodeTemplate, to v1. */
 export function convertNodeClass(root: Fields, version: OldVersion, defaults: IdentityDefaults): object {
   const metadata = metadataOf(root);
   root.skip('apiVersion', 'kind', 'status');
@@ -45,7 +45,7 @@ export function nodeClassFrom(metadata: OldMetadata, spec: object): object {
   return { apiVersion: 'karpenter.k8s.aws/v1', kind: 'EC2NodeClass', metadata, spec };
 }
 
-/** `spec` of a node class, or a Provisioner's `spec.provider`, as the spec of v1. */
+/** Converts `spec` of a node class, or a Provisioner's `spec.provider`. */
 export function nodeClassSpec(spec: Fields, version: OldVersion, defaults: IdentityDefaults): object {
   dropLaunchTemplate(spec);
   const images = imagesOf(spec, version);
@@ -82,7 +82,7 @@ const passed = [
   'ipPrefixCount',
 ];
 
-/** Fields that are in v1 as they were. */
+/** Fields that are unchanged in v1. */
 function passedOn(spec: Fields): Record<string, unknown> {
   return Object.fromEntries(passed.map((name) => [name, spec.take(name)]));
 }
@@ -103,7 +103,7 @@ interface Images {
   readonly blockDeviceMappings?: object[];
 }
 
-/** What an API requires is missing of a patch, which filled in would overwrite what it is for. */
+/** Reports a missing required field. If the object is a patch, a default would overwrite the field of its target. */
 function missing(spec: Fields, name: string, what: string, version: OldVersion): void {
   const wanted = `${what}, as ${version} requires of a whole object (render patches first)`;
   spec.notes.problem(new FieldError(spec.at(name), wanted, undefined));
@@ -140,7 +140,7 @@ function imagesOf(spec: Fields, version: OldVersion): Images {
   return { amiSelectorTerms: [{ alias }] };
 }
 
-/** v1 has no Ubuntu family: EKS' Ubuntu images take AL2's user data, from another disk. */
+/** v1 has no Ubuntu family: Ubuntu images for EKS use AL2's user data, with another disk. */
 function ubuntu(spec: Fields, terms: readonly unknown[] | undefined): Images {
   spec.notes.check(spec.at('amiFamily'), 'v1 knows no Ubuntu: AL2, whose user data its images understand, is written');
   const own = [{ name: 'ubuntu-eks/k8s_*', owner: canonical }];
@@ -172,7 +172,7 @@ function subnetTerms(spec: Fields, version: OldVersion): Term[] {
   return [{ tags: { [discovery]: 'CLUSTER_NAME' } }];
 }
 
-/** A launch template brought its groups along: without it they are found as the subnets are. */
+/** A launch template contained the security groups: without it they are found by the same tags as subnets. */
 function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion): Term[] {
   const found = tagSelectorTerms(spec, 'securityGroupSelector');
   const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'securityGroupSelectorTerms') : found;
@@ -186,10 +186,10 @@ function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion)
 const discoveryTags = (terms: readonly Term[]): string[] =>
   terms.flatMap(({ tags }) => (tags?.[discovery] === undefined ? [] : [tags[discovery]]));
 
-/** Values of tags that say only that the tag is there. */
+/** Tag values that only mean that the tag exists. */
 const noName = /^(true|yes|owned|shared|enabled|1|)$|[*?{]/i;
 
-/** The cluster's name, by the tag with which Karpenter's guides mark what belongs to it. */
+/** The cluster's name, from the discovery tag of Karpenter's guides. */
 function clusterOf(terms: readonly Term[]): string {
   return discoveryTags(terms).find((tag) => !noName.test(tag)) ?? 'CLUSTER_NAME';
 }

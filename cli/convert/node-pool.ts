@@ -14,7 +14,7 @@ import {
   withProvisionerDefaults,
 } from './template.js';
 
-/** A NodePool of v1 as conversion makes it; the node class's name may still change. */
+/** A converted NodePool; the name of its node class may still change. */
 export interface ConvertedPool {
   readonly pool: {
     readonly apiVersion: string;
@@ -22,9 +22,9 @@ export interface ConvertedPool {
     readonly metadata: OldMetadata;
     readonly spec: { readonly template: { readonly spec: { nodeClassRef: { name: string } } } };
   };
-  /** Further objects that say what a NodePool of v1 cannot. */
+  /** Additional objects for what a v1 NodePool cannot express. */
   readonly others: readonly object[];
-  /** Settings for kubelet that the pool's node class has to take. */
+  /** Kubelet settings to move to the pool's node class. */
   readonly kubelet?: Record<string, unknown>;
 }
 
@@ -39,7 +39,7 @@ interface Parts {
   readonly limits: Record<string, string | number> | undefined;
 }
 
-/** A NodePool of v1beta1, or one of v1 that still uses older fields. */
+/** Converts a NodePool of v1beta1, or one of v1 with older fields. */
 export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): ConvertedPool {
   const metadata = metadataOf(root);
   root.skip('apiVersion', 'kind', 'status');
@@ -51,7 +51,7 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
   }
   const disruption = convertDisruption(spec, version);
   const labels = template.object('metadata');
-  // Written by controllers, where it means something, and by nobody else.
+  // Set only by controllers.
   if (inner.take('resources') !== undefined)
     inner.notes.lost(inner.at('resources'), 'packing decides what a node is asked for');
   const kubelet = kubeletOf(inner, 'kubelet') ?? kubeletOf(inner, 'kubeletConfiguration');
@@ -84,7 +84,7 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
   return { ...converted, ...(kubelet === undefined ? {} : { kubelet }) };
 }
 
-/** A Provisioner of v1alpha5: the pool, and the node class of its `provider` where it has one. */
+/** Converts a Provisioner of v1alpha5: the pool, and the node class for its `provider` if it has one. */
 export function convertProvisioner(root: Fields, defaults: IdentityDefaults): ConvertedPool {
   const metadata = metadataOf(root);
   root.skip('apiVersion', 'kind', 'status');

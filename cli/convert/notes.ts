@@ -1,21 +1,21 @@
 import type { FieldError } from '../objects/check.js';
 
-/** What conversion did to one field of one object. */
+/** The effect of the conversion on one field of one object. */
 export interface Note {
-  /** Where the object stands: file, and its place in it. */
+  /** File, and position of the object in it. */
   readonly where: string;
-  /** Kind and name as given. */
+  /** Kind and name in the input. */
   readonly object: string;
-  /** `changed`: says the same in other words. `check`: rests on an assumption. `lost`: could not be carried. */
+  /** `changed`: equivalent. `check`: based on an assumption. `lost`: not carried over. */
   readonly effect: 'changed' | 'check' | 'lost';
   readonly field: string;
   readonly message: string;
 }
 
-/** Gathers the notes about one object. */
+/** Collects the notes about one object. */
 export class Notes {
   readonly all: Note[] = [];
-  /** Why there is no such object in v1, by field. */
+  /** By field: why the object cannot be converted. */
   readonly problems = new Map<string, string>();
 
   constructor(
@@ -35,7 +35,7 @@ export class Notes {
     this.add('lost', field, message);
   }
 
-  /** Of each field the first counts: others follow from it. */
+  /** Only the first problem of a field counts, since others may follow from it. */
   problem({ field, message }: Pick<FieldError, 'field' | 'message'>): undefined {
     if (!this.problems.has(field)) this.problems.set(field, message);
   }
@@ -45,7 +45,7 @@ export class Notes {
   }
 }
 
-/** The notes for a person: object by object, one line for each field. */
+/** The notes as text: by object, one line for each field. */
 export function notesText(notes: readonly Note[]): string {
   const lines: string[] = [];
   let last = '';

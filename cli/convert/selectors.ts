@@ -13,11 +13,11 @@ const split = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-/** Every choice of one value for each key: the old selectors wrote alternatives with commas. */
+/** All combinations of one value for each key: old selectors separate alternatives by commas. */
 function combinations(tags: Tags, field: string): Tags[] {
   let all: Tags[] = [{}];
   for (const [key, value] of Object.entries(tags)) {
-    // An empty value asked for the key alone.
+    // An empty value matched the key with any value.
     const values = value.trim() === '' ? ['*'] : split(value);
     all = all.flatMap((chosen) => values.map((one) => ({ ...chosen, [key]: one })));
     if (all.length > mostTerms) throw new FieldError(field, `at most ${mostTerms} combinations of values`, tags);
@@ -31,7 +31,7 @@ function byIds(selector: Tags): { readonly ids: readonly string[]; readonly tags
   return { ids, tags };
 }
 
-/** `subnetSelector` or `securityGroupSelector`, a map, as the selector terms of v1. */
+/** Converts `subnetSelector` or `securityGroupSelector`, a map, to selector terms. */
 export function tagSelectorTerms(owner: Fields, name: string): { id?: string; tags?: Tags }[] | undefined {
   const selector = owner.texts(name);
   if (selector === undefined) return undefined;
@@ -48,7 +48,7 @@ function reportDropped(owner: Fields, field: string, ids: readonly string[], oth
   if (ids.length > 0 && dropped !== '') owner.notes.lost(field, `the ids decide, ${dropped} is dropped`);
 }
 
-/** `amiSelector`, a map, as selector terms of v1; undefined where it selects by nothing. */
+/** Converts `amiSelector`, a map, to selector terms; undefined if it is empty. */
 export function convertAmiSelectorTerms(
   owner: Fields,
   name = 'amiSelector',

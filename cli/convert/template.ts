@@ -11,7 +11,7 @@ import { lookUp } from '../../core/own.js';
 
 const knownKeys: readonly string[] = [labels.capacityType, ...Object.values(awsLabels), labels.ec2NodeClass];
 
-/** Why a NodePool of v1 may not name a label; undefined where it may. */
+/** Why a v1 NodePool may not use a label; undefined if it may. */
 function whyBanned(key: string): string | undefined {
   if (key === labels.hostname || key === 'karpenter.sh/provisioner-name' || key === labels.nodePool) {
     return 'the system sets this label itself';
@@ -21,7 +21,7 @@ function whyBanned(key: string): string | undefined {
   return reserved && !knownKeys.includes(key) ? 'v1 knows no such label' : undefined;
 }
 
-/** Labels for the nodes, less those that v1 keeps for itself. */
+/** Labels for the nodes, without those reserved in v1. */
 export function convertTemplateLabels(
   given: Record<string, string> | undefined,
   field: string,
@@ -62,7 +62,7 @@ export interface OldRequirement {
   readonly minValues?: number;
 }
 
-/** Requirements with their values as texts, less those that v1 cannot express. */
+/** Requirements with string values, without those that v1 cannot express. */
 export function requirements(owner: Fields, presence?: 'required'): OldRequirement[] {
   const kept: OldRequirement[] = [];
   const given = owner.objects('requirements');
@@ -95,7 +95,7 @@ const defaultKeys = [
   awsLabels.instanceGeneration,
 ];
 
-/** What a Provisioner demanded without saying so: its defaults, which NodePools do not have. */
+/** The implicit default requirements of a Provisioner, which NodePools do not have. */
 export function withProvisionerDefaults(
   given: readonly OldRequirement[],
   own: Readonly<Record<string, string>>,
@@ -120,7 +120,7 @@ export function withProvisionerDefaults(
   return [...given, ...added];
 }
 
-/** Settings of kubelet, which v1 has in the node class. */
+/** Kubelet settings, which v1 has in the node class. */
 export function kubeletOf(owner: Fields, name: string): Record<string, unknown> | undefined {
   const kubelet = owner.object(name);
   if (kubelet === undefined) return undefined;

@@ -8,18 +8,15 @@ const renamed: Readonly<Record<string, string>> = {
   'karpenter.sh/provisioner-name': 'karpenter.sh/nodepool',
 };
 
-/** Fields whose value names a label. */
+/** Fields whose value is a label key. */
 const namingFields: ReadonlySet<unknown> = new Set(['key', 'topologyKey']);
 
-/** Whether a text may hold a key that was renamed. */
+/** Whether a text may contain a renamed key. */
 export function namesOldKeys(text: string): boolean {
   return Object.keys(renamed).some((key) => text.includes(key));
 }
 
-/**
- * Any other object, with the annotations and labels that Karpenter renamed written by their names of now. Comments and
- * form stay as they are.
- */
+/** Renames Karpenter's old annotations and labels in any other object. Comments and formatting are kept. */
 export function renameKeys(text: string, notes: Notes): string {
   const document = parseDocument(text);
   visit(document, {

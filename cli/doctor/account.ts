@@ -8,17 +8,17 @@ import type { KubeClient } from '../../kube/port.js';
 import { isOfClassKind } from './pools.js';
 import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
 
-/** Undefined where the provider has no account. Throws where its settings do not work. */
+/** Undefined if the provider has no account. Throws for invalid settings. */
 export type AccountOf = () => CloudAccount | undefined;
 
 const needs = ['cloud-credentials'];
 const policy = "give Stowage's role what deploy/iam-policy.json has";
-/** Messages of a queue that is read are received within seconds. */
+/** Messages of an active queue are received within seconds. */
 const mostWaiting = 100;
-/** Instance types and prices are read first. */
+/** Longer, since instance types and prices are read first. */
 const launchDeadlineMs = 60_000;
 
-/** Whether the cloud's settings work, and it is one with an account. */
+/** Whether the cloud settings are valid, and the provider has an account. */
 export function cloudCheck(accountOf: AccountOf): Check {
   return {
     name: 'cloud',
@@ -32,7 +32,7 @@ export function cloudCheck(accountOf: AccountOf): Check {
   };
 }
 
-/** Whether the cloud takes the credentials. */
+/** Whether the cloud accepts the credentials. */
 export function credentialsCheck(accountOf: AccountOf): Check {
   const mend = 'see AWS_REGION, the egress to EC2 (HTTPS_PROXY), and IRSA or EKS Pod Identity of the ServiceAccount';
   return {
@@ -46,7 +46,7 @@ export function credentialsCheck(accountOf: AccountOf): Check {
   };
 }
 
-/** Whether every call that reads is allowed. */
+/** Whether all reading calls are allowed. */
 export function cloudPermissionsCheck(accountOf: AccountOf): Check {
   return {
     name: 'cloud-permissions',
@@ -71,7 +71,7 @@ export function cloudPermissionsCheck(accountOf: AccountOf): Check {
   };
 }
 
-/** Whether a node could be launched from each node class: RunInstances and CreateFleet as dry runs. */
+/** Whether a node could be launched from each node class: dry runs of RunInstances and CreateFleet. */
 export function launchCheck(accountOf: AccountOf, kube: Pick<KubeClient, 'list'>): Check {
   return {
     name: 'cloud-launch',
@@ -99,7 +99,7 @@ const launchesFrom =
     isOfClassKind(spec.template.spec.nodeClassRef, 'EC2NodeClass') &&
     spec.template.spec.nodeClassRef.name === metadata.name;
 
-/** What a launch is made of was found; whether it would be allowed is what is asked. */
+/** Whether everything for a launch was resolved; permissions are checked separately. */
 function isResolved({ status }: EC2NodeClass): boolean {
   const parts = ['SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'];
   return parts.every((type) => isTrue(status?.conditions, type));
@@ -126,11 +126,14 @@ function launchOutcome(
   return okCheck(untried.length === tried.length ? untriedText : `${would}; ${untriedText}`);
 }
 
-/** A template is made for the first launch, and deleted when nothing has launched from it for a while: a launch without it cannot be tried. */
+/**
+ * A template is created for the first launch and deleted when unused for a while. Without it a dry run of a launch is
+ * not possible.
+ */
 const lacksTemplate = ({ status, reason }: ConditionChange): boolean =>
   status === 'Unknown' && reason === 'LaunchTemplateNotFound';
 
-/** Whether the interruption queue is there, may be used, and is being read. */
+/** Whether the interruption queue exists, is accessible, and is being read. */
 export function queueCheck(accountOf: AccountOf): Check {
   return {
     name: 'interruption-queue',

@@ -12,7 +12,7 @@ interface LeaseRef {
   readonly name: string;
 }
 
-/** Those who lead renew every two seconds. */
+/** Leaders renew their lease every two seconds. */
 const observeMs = 3000;
 const unread = 'see permissions: Leases and Deployments are read';
 
@@ -33,7 +33,7 @@ export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock):
   };
 }
 
-/** Whether Karpenter runs: by its lease, or by a Deployment whose lease nobody watches. */
+/** Whether Karpenter runs: by its lease, or by a Deployment whose lease Stowage does not watch. */
 export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
   return {
     name: 'karpenter',
@@ -67,7 +67,7 @@ export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock)
 
 const clusterAutoscaler: LeaseRef = { namespace: 'kube-system', name: 'cluster-autoscaler' };
 
-/** Whether Cluster Autoscaler runs: it may beside Stowage, on node groups of its own. */
+/** Whether Cluster Autoscaler runs: it may run too, for separate node groups. */
 export function clusterAutoscalerCheck(kube: Kube, clock: LimiterClock): Check {
   return {
     name: 'cluster-autoscaler',
@@ -89,7 +89,7 @@ export function clusterAutoscalerCheck(kube: Kube, clock: LimiterClock): Check {
   };
 }
 
-/** Stowage's own ServiceAccount may read no other lease than Karpenter's: Deployments tell then. */
+/** Stowage's ServiceAccount may only read Karpenter's lease: otherwise only Deployments are checked. */
 async function holderIfAllowed(kube: Kube, clock: LimiterClock): Promise<string | undefined> {
   try {
     return await leaseHolder({ client: kube, ...clusterAutoscaler, observeMs, clock });
@@ -99,7 +99,7 @@ async function holderIfAllowed(kube: Kube, clock: LimiterClock): Promise<string 
   }
 }
 
-/** Deployments that want replicas of such an image. */
+/** Deployments with replicas and such an image. */
 async function deploymentsOf(kube: Kube, image: RegExp): Promise<Workload[]> {
   const deployments = await kube.list('Deployment');
   return deployments.filter(

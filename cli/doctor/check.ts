@@ -1,7 +1,7 @@
-/** How a check ended: `skipped` says nothing, for something else is in the way or the installation has no such thing. */
+/** Result of a check: `skipped` if another problem prevents it, or the installation does not use the feature. */
 export type CheckState = 'ok' | 'warning' | 'failed' | 'skipped';
 
-/** What a check found, and what to do about it; `mend` is empty where there is nothing to do. */
+/** The finding of a check, and its fix; `mend` is empty if there is nothing to fix. */
 export interface CheckOutcome {
   readonly state: CheckState;
   readonly found: string;
@@ -12,14 +12,14 @@ export interface CheckResult extends CheckOutcome {
   readonly name: string;
 }
 
-/** One thing that an installation needs. */
+/** One requirement of an installation. */
 export interface Check {
   readonly name: string;
-  /** Checks without which this one tells nothing: where one of them is failed or skipped, this one is skipped. */
+  /** Checks that must succeed first: if one is failed or skipped, this one is skipped. */
   readonly needs?: readonly string[];
-  /** What to do where what it asks does not answer. */
+  /** The fix if the checked service does not respond. */
   readonly unanswered: string;
-  /** Milliseconds within which it must end; default 15 seconds. */
+  /** Timeout in milliseconds; default 15 seconds. */
   readonly deadlineMs?: number;
   run(): Promise<CheckOutcome>;
 }
@@ -29,7 +29,7 @@ export const warning = (found: string, mend: string): CheckOutcome => ({ state: 
 export const failed = (found: string, mend: string): CheckOutcome => ({ state: 'failed', found, mend });
 export const skipped = (found: string): CheckOutcome => ({ state: 'skipped', found, mend: '' });
 
-/** The first few of many, for one line. */
+/** The first few of many, in one line. */
 export function someOf(items: readonly string[], most = 5): string {
   const more = items.length > most ? ` and ${items.length - most} more` : '';
   return `${items.slice(0, most).join(', ')}${more}`;

@@ -2,22 +2,22 @@ import type { LimiterClock } from '../../kube/limiter.js';
 import { counted } from '../../core/text.js';
 import { failed, okCheck, skipped, warning, type Check, type CheckOutcome } from './check.js';
 
-/** Karpenter's lease is taken for live up to so far in the future. */
+/** Karpenter's lease may be this far in the future. */
 const noticeableMs = 5000;
-/** A lease holds for a minute at most, and AWS refuses requests that are five minutes off. */
+/** A lease is held for at most a minute, and AWS refuses requests that are five minutes off. */
 const wrongMs = 60_000;
-/** Clocks of servers are told in whole seconds. */
+/** Servers report their clock in whole seconds. */
 const resolutionMs = 1000;
 
 export interface OtherClock {
-  /** Such as `kubernetes`: the check's name is `clock-kubernetes`, and it needs `needs`. */
+  /** Such as `kubernetes`: the check's name is `clock-kubernetes`, and it depends on `needs`. */
   readonly of: string;
   readonly needs: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly time: () => Promise<number | undefined>;
 }
 
-/** Whether the clock of this machine agrees with that of a server. */
+/** Whether the local clock agrees with that of a server. */
 export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<LimiterClock, 'now'>): Check {
   return {
     name: `clock-${of}`,
@@ -31,7 +31,9 @@ export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<LimiterC
   };
 }
 
-/** `other` was told between `asked` and `answered`: only what neither the way nor the resolution explains is off. */
+/**
+ * `other` was read between `asked` and `answered`: only the difference beyond network latency and resolution counts.
+ */
 function clockOutcome(of: string, asked: number, other: number, answered: number): CheckOutcome {
   const ahead = asked - (other + resolutionMs);
   const behind = other - answered;

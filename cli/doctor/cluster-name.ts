@@ -4,7 +4,9 @@ import { failed, okCheck, warning } from './check.js';
 import type { Check } from './check.js';
 import type { EngineReader } from './ports.js';
 
-/** Whether the cluster's name stands for this cluster in this Temporal namespace, as every process asks before it acts. */
+/**
+ * Whether the cluster's name is recorded for this cluster in this Temporal namespace, as every process checks at start.
+ */
 export function clusterNameCheck(
   kube: Pick<KubeClient, 'get'>,
   engine: Pick<EngineReader, 'recordedUid'>,

@@ -33,8 +33,8 @@ function definitionsOutcome(present: readonly Definition[]): CheckOutcome {
 }
 
 /**
- * Where `found` first lacks something of `wanted`; undefined where it has it all. What an API server and others add is no difference,
- * and an API server leaves out what is empty.
+ * The first path at which `found` differs from `wanted`; undefined if it has everything. Additional fields, for example
+ * from the API server, and omitted empty values do not count.
  */
 export function firstDifference(wanted: unknown, found: unknown, path: string): string | undefined {
   if (found === undefined) return isEmpty(wanted) ? undefined : path;

@@ -6,12 +6,15 @@ import { TemporalClusterIdentityStore } from '../../process/cluster-identity.js'
 import { searchAttributeProblems } from '../../process/search-attributes.js';
 import type { EngineReader } from './ports.js';
 
-/** Shorter than the deadline of a check: no call is under way any more when the connection is closed. */
+/** Shorter than the deadline of a check, so that no call is in progress when the connection is closed. */
 const callMs = 10_000;
 const notFound = 5;
 const { NAMESPACE_STATE_REGISTERED } = proto.temporal.api.enums.v1.NamespaceState;
 
-/** Temporal as checks ask it. `connected` rejects with why the frontend cannot be reached, which calls by themselves do not tell. */
+/**
+ * Temporal for checks. `connected` rejects with the reason if the frontend is unreachable, which the errors of calls do
+ * not contain.
+ */
 export function createEngineReader(
   client: Client,
   cluster: string,

@@ -10,7 +10,7 @@ const unanswered = 'see temporal';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Whether the frontend answers, and is of a version that Stowage works with. */
+/** Whether the frontend responds and has a supported version. */
 export function temporalCheck(engine: Pick<EngineReader, 'serverVersion'>, address: string): Check {
   return {
     name: 'temporal',
@@ -28,7 +28,7 @@ export function temporalCheck(engine: Pick<EngineReader, 'serverVersion'>, addre
   };
 }
 
-/** Whether the namespace is there, and keeps what has ended long enough to be looked at. */
+/** Whether the namespace exists, and keeps closed workflows long enough. */
 export function namespaceCheck(engine: Pick<EngineReader, 'namespace'>, name: string): Check {
   return {
     name: 'temporal-namespace',

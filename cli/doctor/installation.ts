@@ -24,7 +24,7 @@ export interface Installation {
   readonly clock: LimiterClock;
 }
 
-/** Everything that an installation needs, what others need first. */
+/** All checks of an installation, dependencies first. */
 export function installationChecks(installation: Installation): readonly Check[] {
   return [...inKubernetes(installation), ...inTemporal(installation), ...inCloud(installation)];
 }
@@ -62,7 +62,7 @@ function inCloud({ settings, kube, accountOf, clock }: Installation): Check[] {
   return [
     cloudCheck(accountOf),
     regionCheck(kube, settings.AWS_REGION),
-    // A clock that is off is a reason for which credentials are refused.
+    // A wrong clock is a possible cause of refused credentials.
     clockCheck({ of: 'cloud', needs: 'cloud', time: async () => accountOf()?.time() }, clock),
     credentialsCheck(accountOf),
     cloudPermissionsCheck(accountOf),

@@ -3,10 +3,10 @@ import { failed, okCheck, warning } from './check.js';
 import type { Check, CheckOutcome } from './check.js';
 import { isOlder, versionIn } from '../../core/versions.js';
 
-/** As the chart's kubeVersion says. */
+/** Same as kubeVersion of the chart. */
 export const oldestKubernetes = '1.29.0';
 
-/** Whether the API server answers, and is of a version that Stowage works with. */
+/** Whether the API server responds and has a supported version. */
 export function kubernetesCheck(kube: Pick<KubeClient, 'serverVersion'>): Check {
   return {
     name: 'kubernetes',

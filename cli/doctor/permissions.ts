@@ -15,7 +15,7 @@ export interface RightsWhere {
 
 const atOnce = 16;
 
-/** Whether whoever asks may do what deploy/rbac.yaml gives to Stowage, as far as this cluster needs it. */
+/** Whether the caller has the permissions in deploy/rbac.yaml that this cluster needs. */
 export function permissionsCheck(kube: Pick<KubeClient, 'create' | 'list'>, where: RightsWhere): Check {
   return {
     name: 'permissions',
@@ -41,7 +41,10 @@ export function permissionsCheck(kube: Pick<KubeClient, 'create' | 'list'>, wher
   };
 }
 
-/** Names of the DisruptionPolicies that restart rollouts; none where they cannot be read, which is a right of its own. */
+/**
+ * Names of the DisruptionPolicies that restart rollouts, which needs an additional permission; none if they cannot be
+ * read.
+ */
 async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<readonly string[]> {
   try {
     const policies = await kube.list('DisruptionPolicy');
@@ -55,7 +58,7 @@ async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<reado
   }
 }
 
-/** Every verb on every resource of the rules, each by itself. */
+/** Every verb on every resource of the rules, separately. */
 export function rightsAt(
   { own, karpenterLease, nominates }: RightsWhere,
   { restarts }: { readonly restarts: boolean },
@@ -87,7 +90,7 @@ export function rightsAt(
 const serviceAccount = 'system:serviceaccount:';
 
 interface Answers {
-  /** How many rights were asked for. */
+  /** Number of permissions checked. */
   readonly asked: number;
   readonly denied: readonly ResourceAttributes[];
   readonly restarting: readonly string[];
@@ -110,7 +113,7 @@ function permissionsOutcome(user: string, { asked, denied, restarting }: Answers
   );
 }
 
-/** One text a resource: `update, patch nodes`. */
+/** One text for each resource: `update, patch nodes`. */
 function textsOf(denied: readonly ResourceAttributes[]): string[] {
   const verbs = new Map<string, string[]>();
   for (const { group, resource, subresource, namespace, verb } of denied) {

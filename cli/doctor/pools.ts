@@ -11,7 +11,7 @@ import type { KubeClient } from '../../kube/port.js';
 import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
 import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
 
-/** The kinds of node class, by the CLOUD_PROVIDER that serves them. */
+/** The node class kind of each CLOUD_PROVIDER. */
 export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;
 export type NodeClassKind = (typeof nodeClassKinds)[keyof typeof nodeClassKinds];
 
@@ -23,7 +23,7 @@ interface WithConditions extends KubernetesObject {
 const unlisted = 'see permissions and definitions';
 const kubectl = (kind: string): string => `kubectl describe ${kind.toLowerCase()} has the conditions with their times`;
 
-/** Whether there are NodePools, all are ready, and none is gone whose nodes are there. */
+/** Whether there are NodePools, all are ready, and none was deleted without its nodes. */
 export function nodePoolsCheck(kube: Kube): Check {
   return {
     name: 'node-pools',
@@ -53,7 +53,7 @@ export function nodePoolsCheck(kube: Kube): Check {
   };
 }
 
-/** Other groups have node classes of the same names. */
+/** Other groups have node classes with the same names. */
 export function isOfClassKind(
   { group, kind }: NodePool['spec']['template']['spec']['nodeClassRef'],
   of: NodeClassKind,
@@ -61,7 +61,7 @@ export function isOfClassKind(
   return kind === of && group === groupOf(resources[of].apiVersion);
 }
 
-/** Whether the node classes that NodePools name are there, and all are ready. */
+/** Whether the node classes of NodePools exist, and all are ready. */
 
 export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
   return {
@@ -89,7 +89,7 @@ export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
   };
 }
 
-/** Whether images were found for every node class of EC2. */
+/** Whether images were found for every EC2NodeClass. */
 export function imagesCheck(kube: Kube, kind: NodeClassKind): Check {
   return {
     name: 'images',
@@ -121,7 +121,7 @@ function readyOutcome(kind: string, objects: readonly WithConditions[], none: st
   return failed(someOf(texts, 3), kubectl(kind));
 }
 
-/** What its other conditions say; the message of Ready only names them. */
+/** Messages of its other conditions; that of Ready only names them. */
 function whyOf({ status }: WithConditions): string {
   const conditions = status?.conditions ?? [];
   if (conditions.length === 0) return ': it has no conditions, so no operator has looked at it';

@@ -4,8 +4,8 @@ import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, skipped, type Check, type CheckOutcome } from './check.js';
 
 /**
- * Whether instances are launched where the cluster's nodes are. Nothing else need tell: a queue, subnets and images of the same names and tags
- * can be in another region as well.
+ * Whether instances are launched in the region of the cluster's nodes. Other checks may not notice a wrong region: it
+ * may contain a queue, subnets and images with the same names and tags.
  */
 export function regionCheck(kube: Pick<KubeClient, 'list'>, region: string | undefined): Check {
   return {

@@ -1,4 +1,4 @@
-/** One rule of a Role or ClusterRole, as Kubernetes writes it. */
+/** One rule of a Role or ClusterRole, as in Kubernetes. */
 interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -8,7 +8,7 @@ interface Rule {
 
 interface Role {
   readonly name: string;
-  /** Absent for a ClusterRole; `own` is where the operator's lease is, `karpenter` where Karpenter's is. */
+  /** Absent for a ClusterRole; `own`: namespace of the operator's lease, `karpenter`: that of Karpenter's lease. */
   readonly in?: 'own' | 'karpenter';
   /** Absent for a role that is always needed. */
   readonly onlyFor?: 'rollout-restarts' | 'nominations';
@@ -26,10 +26,10 @@ const rule = (group: string | readonly string[], resources: readonly string[], v
   verbs,
 });
 
-/** Karpenter's lease by its usual name, as deploy/rbac.yaml has it. */
+/** The default name of Karpenter's lease, as in deploy/rbac.yaml. */
 export const usualKarpenterLease = 'karpenter-leader-election';
 
-/** What Stowage may do in a cluster: the rules of deploy/rbac.yaml, which a test holds them to. */
+/** Stowage's permissions in a cluster: the rules of deploy/rbac.yaml, which a test compares. */
 export const roles: readonly Role[] = [
   {
     name: 'stowage',

@@ -6,8 +6,8 @@ import { messageOf } from '../../core/error-message.js';
 const usualDeadlineMs = 15_000;
 
 /**
- * Runs all checks side by side, each as soon as those that it needs have ended. Never rejects: what throws or does not end in time is
- * a failed check. Gives the results in the order of the checks.
+ * Runs all checks concurrently, each as soon as its dependencies have ended. Never rejects: an exception or timeout is
+ * a failed check. Returns the results in the order of the checks.
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -40,7 +40,7 @@ async function outcomeOf(
   const late = clock
     .sleep(deadlineMs, over.signal)
     .then(() => failed(`no answer within ${counted(deadlineMs / 1000, 'second')}`, unanswered));
-  // The deadline of a check that has ended is of no interest.
+  // The timeout of a completed check is irrelevant.
   late.catch(() => undefined);
   try {
     return await Promise.race([check.run(), late]);

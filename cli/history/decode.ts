@@ -6,7 +6,7 @@ import type { WorkflowEnding, Started, Step } from './records.js';
 export type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
 type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
 
-/** The steps of a run that tell something of its node, in order. */
+/** The steps of a run that concern its node, in order. */
 export function decodeHistory(events: readonly HistoryEvent[]): readonly Step[] {
   const scheduled = new Map<string, { readonly name: string; readonly input: unknown }>();
   return events.flatMap((event) => {
@@ -24,7 +24,7 @@ export function decodeHistory(events: readonly HistoryEvent[]): readonly Step[] 
   });
 }
 
-/** Those that a workflow starts with. */
+/** The search attributes at start. */
 function attributesOf({ workflowExecutionStartedEventAttributes: started }: HistoryEvent, at: number): Step {
   return { is: 'attributes', at, values: valuesOf(started?.searchAttributes?.indexedFields) };
 }
@@ -90,7 +90,7 @@ function silentEndOf(event: HistoryEvent): WorkflowEnding | undefined {
 
 const firstOf = (payloads: readonly Payload[] | null | undefined): unknown => valueOf(payloads?.[0]);
 
-/** What cannot be read is left out: the step is told all the same. */
+/** What cannot be parsed is omitted; the step is kept. */
 function valueOf(payload: Payload | null | undefined): unknown {
   if (!payload) return undefined;
   try {

@@ -1,6 +1,8 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 
-/** The value with every payload in it decoded by `codecs`, as the SDK does for all but raw histories. Throws as they do. */
+/**
+ * Decodes every payload in the value with `codecs`, as the SDK does except for raw histories. Throws like the codecs.
+ */
 export async function decrypted<T>(value: T, codecs: readonly PayloadCodec[]): Promise<T> {
   let result: unknown = value;
   for (const codec of [...codecs].reverse()) result = await decodedBy(codec, result);
@@ -10,7 +12,7 @@ export async function decrypted<T>(value: T, codecs: readonly PayloadCodec[]): P
 async function decodedBy(codec: PayloadCodec, value: unknown): Promise<unknown> {
   if (isPayload(value)) return (await codec.decode([value]))[0];
   if (Array.isArray(value)) return Promise.all(value.map((each) => decodedBy(codec, each)));
-  // Numbers of 64 bits and times have a class of their own, and hold none.
+  // 64-bit numbers and times are class instances without payloads.
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isLong(value)) return value;
   const fields = Object.entries(value).map(async ([name, each]) => [name, await decodedBy(codec, each)] as const);
   return Object.fromEntries(await Promise.all(fields));

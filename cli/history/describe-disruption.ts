@@ -22,20 +22,20 @@ const phases: ReadonlyMap<string, string> = new Map([
   ['replacing', 'a replacement is launched first'],
 ]);
 
-/** What disruptions of every kind do on their way. */
+/** Steps that all kinds of disruption share. */
 const onTheWay = (step: Step): string | undefined =>
   taintText(step) ?? createdText(step) ?? phases.get(phaseOf(step) ?? '');
 
 type Created = Readonly<{ created: readonly CreatedClaim[] }>;
 
-/** Replacements that the disruption has created itself. */
+/** Replacements created by the disruption. */
 function createdText(step: Step): string | undefined {
   const created = callOf<unknown, Created>(step, 'createClaims')?.result.created ?? [];
   if (created.length === 0) return undefined;
   return `${counted(created.length, 'replacement')} launched: ${created.map(({ name }) => name).join(', ')}`;
 }
 
-/** `consolidate`: what was proposed and why, and what became of it. */
+/** `consolidate`: the command, its reason and its outcome. */
 export function consolidationDescriber({ claimName }: About): Describer {
   let own: string | undefined;
   return (step) => {
@@ -89,7 +89,7 @@ export function replacementDescriber(): Describer {
   };
 }
 
-/** `expireNode`: from the start of the node's life until its end is due. */
+/** `expireNode`: from the start of the node's life until it expires. */
 export function expirationDescriber(): Describer {
   return (step) => {
     if (step.is === 'started') {
@@ -113,7 +113,7 @@ const repairPhases: ReadonlyMap<string, string> = new Map([
 
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
-/** `repairNode`: what is wrong with the node, since when, and the steps that were taken. */
+/** `repairNode`: the unhealthy condition, its time, and the steps taken. */
 export function repairDescriber(): Describer {
   let told = '';
   return (step) => {
@@ -131,7 +131,7 @@ export function repairDescriber(): Describer {
 
 const instead = (names: readonly string[]): string => (names.length === 0 ? '' : ` by ${names.join(', ')}`);
 
-/** `consolidation rejected by ann (release)`: reasons of people begin with the outcome already. */
+/** `consolidation rejected by ann (release)`: reasons of users start with the outcome. */
 function endText(what: string, outcome: string | undefined, reason: string | undefined): string {
   const end = outcome ?? 'ended';
   if (reason === undefined) return `${what} ${end}`;

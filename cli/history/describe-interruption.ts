@@ -10,7 +10,7 @@ const phases: ReadonlyMap<string, string> = new Map([
   ['replacing ahead', 'a replacement is launched ahead of an interruption'],
 ]);
 
-/** `handleInterruption`: each notice of the cloud, and how much time was left in the end. */
+/** `handleInterruption`: each notice of the cloud, and the remaining time at the end. */
 export function interruptionDescriber(): Describer {
   return (step) => {
     if (step.is === 'message') return step.name === 'interruption' ? noticeText(step) : undefined;

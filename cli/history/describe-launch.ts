@@ -8,7 +8,7 @@ import type { About, Describer } from './describer.js';
 
 const podsShown = 5;
 
-/** `launchNode`: for which pods and why, the instance, the Node. */
+/** `launchNode`: the pods, the reason, the instance, the Node. */
 export function launchDescriber({ pods }: About): Describer {
   let isRegistered = false;
   return (step) => {
@@ -38,7 +38,7 @@ function begunText({ input, summary, details }: Started, pods: readonly string[]
   return parts.join('; ');
 }
 
-/** A standalone NodeClaim is launched for no NodePool. */
+/** A standalone NodeClaim has no NodePool. */
 function poolText(nodePool: unknown): string {
   return nodePool === '' ? '' : ` in NodePool ${textOr(nodePool, 'unknown')}`;
 }

@@ -11,7 +11,7 @@ const orders: ReadonlyMap<string, string> = new Map([
   ['expedite', 'expedited'],
 ]);
 
-/** What people say to any workflow: approvals asked and given, orders, pauses. */
+/** Messages of users to any workflow: approvals, orders, pauses. */
 export function peopleDescriber(): Describer {
   let isAnswered = false;
   return (step) => {
@@ -33,7 +33,7 @@ function orderText(name: string, input: unknown): string | undefined {
   const what = orders.get(name);
   if (what === undefined) return undefined;
   const { actor, reason } = fieldsOf<Order>(input);
-  // An order by nobody is refused; workflows expedite each other without a name.
+  // Orders without an actor are refused; workflows expedite each other without one.
   if (typeof actor !== 'string' && name !== 'expedite') return undefined;
   return `${what} by ${byText(actor, reason)}`;
 }

@@ -8,14 +8,14 @@ import type { Step } from './records.js';
 import type { Describer } from './describer.js';
 import { timeText } from '../../core/time.js';
 
-/** What the first call of an activity says of how far a termination is. */
+/** Progress of a termination, by the first call of an activity. */
 const stages: ReadonlyMap<string, string> = new Map([
   ['awaitVolumesDetached', 'drained; volumes are detached'],
   ['terminateInstance', 'the instance is being terminated'],
   ['finishTermination', 'finalizers are removed'],
 ]);
 
-/** `terminateNode`: taint, drain with what holds it up and since when, escalation, force, volumes, instance, finalizers. */
+/** `terminateNode`: taint, drain with its blockers, escalation, force, volumes, instance, finalizers. */
 export function terminationDescriber(): Describer {
   let held = '';
   const seen = new Set<string>();
@@ -67,7 +67,7 @@ type Stuck = Readonly<{ stuckMs: number }>;
 type Restarted = Readonly<{ restarted: readonly string[]; refused: readonly { owner: string; why: string }[] }>;
 type PublishedEvent = Readonly<{ reason: string; message: string }>;
 
-/** What is done about a drain that does not end, by its policy, by people and by notices of the cloud. */
+/** Escalation of a stuck drain, by policy, users or notices of the cloud. */
 function escalationText(step: Step): string | undefined {
   if (step.is === 'message') return step.name === 'expedite' ? expeditedText(fieldsOf(step.input)) : undefined;
   if (attributeOf(step, 'awaitingApproval') === true) return 'escalation: a person is asked whether to force the drain';

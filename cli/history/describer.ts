@@ -1,10 +1,10 @@
 import type { Step } from './records.js';
 
-/** The node, as the words about it need it. */
+/** The data of the node for texts. */
 export interface About {
   readonly claimName: string;
   readonly pods: readonly string[];
 }
 
-/** What a step means in plain words; undefined where it tells nothing new. It remembers what it told of its workflow. */
+/** Describes a step as text; undefined if it has no new information. Keeps state per workflow. */
 export type Describer = (step: Step) => string | undefined;

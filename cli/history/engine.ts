@@ -7,22 +7,22 @@ import type { RunRef, Step } from './records.js';
 
 /** A run as Temporal's visibility store lists it. */
 export interface Listed extends RunRef {
-  /** Empty where the workflow does not say. */
+  /** Empty if the workflow has no such search attribute. */
   readonly nodeClaim: string;
   readonly instanceId: string;
 }
 
-/** What reading a node's life asks of Temporal. */
+/** Access to Temporal for reading a node's life. */
 export interface Engine {
   /** Newest first, at most `most`. */
   list(query: string, most: number): Promise<readonly Listed[]>;
   /** Every step of a run. */
   steps(run: RunRef): Promise<readonly Step[]>;
-  /** The first step alone. */
+  /** Only the first step. */
   firstStep(run: RunRef): Promise<Step | undefined>;
-  /** The last step alone, of a run that is over. */
+  /** Only the last step, of a closed run. */
   lastStep(run: RunRef): Promise<Step | undefined>;
-  /** How long a workflow is kept after its end, milliseconds; undefined where Temporal does not say. */
+  /** Retention of closed workflows, milliseconds; undefined if unknown. */
   retentionMs(): Promise<number | undefined>;
 }
 

@@ -12,7 +12,7 @@ import { peopleDescriber } from './describe-people.js';
 import { terminationDescriber } from './describe-termination.js';
 import type { About, Describer } from './describer.js';
 
-/** Workflows that are about one node, each in its own words. */
+/** Workflows for one node, each with its describer. */
 const describers: ReadonlyMap<WorkflowKind, (about: About) => Describer> = new Map([
   ['launch', launchDescriber],
   ['terminate', terminationDescriber],
@@ -24,16 +24,16 @@ const describers: ReadonlyMap<WorkflowKind, (about: About) => Describer> = new M
 ]);
 
 export interface LifeEntry {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
   readonly what: string;
   readonly workflowId?: string;
 }
 
-/** Whether anything of this kind is told. */
+/** Whether workflows of this kind are described. */
 export const isDescribed = (kind: WorkflowKind): boolean => describers.has(kind);
 
-/** What the runs of one workflow did, in their order. */
+/** The steps of the runs of one workflow, in order. */
 export function lifeEntries(runs: readonly Run[], about: About): readonly LifeEntry[] {
   const [first] = runs;
   const begin = first === undefined ? undefined : describers.get(first.kind);
@@ -42,7 +42,7 @@ export function lifeEntries(runs: readonly Run[], about: About): readonly LifeEn
   let people = peopleDescriber();
   return runs.flatMap(({ workflowId, steps }) =>
     steps.flatMap((step) => {
-      // An id may be used again, as after a restore of etcd: nothing of that was told before.
+      // An id may be reused, as after a restore of etcd: start with new state.
       if (step.is === 'started' && !step.isContinued) [own, people] = [begin(about), peopleDescriber()];
       const what = own(step) ?? people(step) ?? brokenText(step, first.kind);
       return what === undefined ? [] : [{ at: step.at, what, workflowId }];
@@ -50,7 +50,7 @@ export function lifeEntries(runs: readonly Run[], about: About): readonly LifeEn
   );
 }
 
-/** A run that ended otherwise than by its own code's end. */
+/** A run that did not complete normally. */
 function brokenText(step: Step, kind: WorkflowKind): string | undefined {
   if (step.is !== 'ended' || step.how === 'completed' || step.how === 'continued as new') return undefined;
   const why = step.why === undefined || step.why === '' ? '' : `: ${step.why}`;

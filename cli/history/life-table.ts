@@ -4,7 +4,7 @@ import { renderTable } from '../output/table.js';
 import { onOneLine } from '../../core/text.js';
 import { timeText } from '../../core/time.js';
 
-/** A node's life for a person: a line a step, with the time since the one before. */
+/** A node's life as text: one line per step, with the time since the previous one. */
 export function lifeText(life: Life): string {
   const { nodeClaim, nodePool, node, instance, lines, open, notes } = onOneLine(life);
   const named = [

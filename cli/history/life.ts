@@ -5,7 +5,7 @@ import type { NodeRecords, Run } from './records.js';
 import { retentionNotes } from './retention.js';
 import { lifeEntries, type LifeEntry } from './life-entries.js';
 
-/** A node's whole life, as `stowage history node` prints it. Times are ISO 8601. */
+/** A node's whole life, as in `stowage history node`. Times are ISO 8601. */
 export interface Life {
   readonly name: string;
   readonly nodeClaim: string;
@@ -13,18 +13,18 @@ export interface Life {
   readonly node: string;
   readonly instance: string;
   readonly lines: readonly LifeLine[];
-  /** Workflows that are not over, and where they are. */
+  /** Running workflows and their phase. */
   readonly open: readonly OpenWorkflow[];
-  /** What is no longer kept or could not be read, a sentence each. */
+  /** What was not retained or could not be read, one sentence each. */
   readonly notes: readonly string[];
 }
 
 interface LifeLine {
   readonly at: string;
-  /** Since the line before, milliseconds; absent in the first. */
+  /** Since the previous line, milliseconds; absent in the first. */
   readonly afterMs?: number;
   readonly what: string;
-  /** Absent for what only Kubernetes says. */
+  /** Absent for entries from Kubernetes only. */
   readonly workflowId?: string;
 }
 
@@ -33,11 +33,11 @@ export interface OpenWorkflow {
   readonly phase: string;
   /** When it entered that phase. */
   readonly since: string;
-  /** What holds its drain up; empty when nothing does. */
+  /** What blocks its drain; empty if nothing does. */
   readonly blockedBy: string;
 }
 
-/** Everything that is known of a node in the order in which it happened. */
+/** Everything known about a node, in chronological order. */
 export function lifeOf(records: NodeRecords): Life {
   const { name, claimName, runs, pods, claim } = records;
   const workflows = byWorkflow(runs);
@@ -93,7 +93,7 @@ function openOf(runs: readonly Run[]): OpenWorkflow[] {
   ];
 }
 
-/** The last value of a search attribute; empty where none was written, or it was taken back. */
+/** The last value of a search attribute; empty if it was never set, or unset. */
 function latest(runs: readonly Run[], key: 'nodePool' | 'instanceId' | 'blockedBy'): string {
   const written = runs.flatMap(({ steps }) =>
     steps.flatMap((step) => {
@@ -105,7 +105,7 @@ function latest(runs: readonly Run[], key: 'nodePool' | 'instanceId' | 'blockedB
   return typeof value === 'string' ? value : '';
 }
 
-/** Of a Node that is gone: its launch or its termination named it. */
+/** For a deleted Node: its launch or termination contains the name. */
 function nodeNameIn(runs: readonly Run[]): string {
   for (const { steps } of runs) {
     for (const step of steps) {

@@ -3,14 +3,14 @@ import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import type { NodeRecords } from './records.js';
 import type { LifeEntry } from './life-entries.js';
 
-/** Conditions of a NodeClaim that `launchNode` tells better, as long as its history is kept. */
+/** Conditions of a NodeClaim that `launchNode` describes better, as long as its history is retained. */
 const ofLaunch: ReadonlyMap<string, string> = new Map([
   ['Launched', 'instance launched'],
   ['Registered', 'registered'],
   ['Initialized', 'initialized'],
 ]);
 
-/** What only the objects in Kubernetes say. */
+/** Information only in Kubernetes objects. */
 export function objectLines(records: NodeRecords): readonly LifeEntry[] {
   const { claim, node } = records;
   const hasLaunch = records.runs.some(({ kind }) => kind === 'launch');

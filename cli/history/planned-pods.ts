@@ -5,10 +5,12 @@ import type { Run, RunRef, Step } from './records.js';
 
 type Created = Readonly<{ created: readonly CreatedClaim[] }>;
 
-/** Batches of launches stand between a plan and its launches: the plan is in the parent of the parent. */
+/** Plans start batches of launches, which start launches: the plan is in the grandparent. */
 const generations = 2;
 
-/** Pods that a claim was planned for, from the history of whoever had it created; empty when that is gone. */
+/**
+ * Pods for which a claim was planned, from the history of the workflow that created it; empty if that is not retained.
+ */
 export async function readPlannedPods(
   engine: Engine,
   runs: readonly Run[],
@@ -17,7 +19,7 @@ export async function readPlannedPods(
   const launch = runs.find(({ kind }) => kind === 'launch');
   let parent = launch === undefined ? undefined : parentOf(launch.steps);
   for (let i = 0; i < generations && parent !== undefined; i++) {
-    // Its history may be gone before that of the launch.
+    // Its history may be deleted before that of the launch.
     const steps: readonly Step[] = await engine.steps(parent).catch(() => []);
     const pods = podsOf(steps, claimName);
     if (pods !== undefined) return pods;

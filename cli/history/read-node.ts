@@ -14,9 +14,9 @@ import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 import { UsageError } from '../exit.js';
 
-/** So many launches, and as many terminations, are looked through for a Node's name. */
+/** Maximum number of launches, and of terminations, searched for a Node's name. */
 export const mostForNodeName = 500;
-/** More runs about one node, or commands looked through for a candidate, are left out. */
+/** Maximum number of runs for one node, and of commands searched for a candidate. */
 const most = { runs: 200, commands: 300 } as const;
 const atOnce = 10;
 
@@ -24,11 +24,14 @@ export interface Sources {
   readonly engine: Engine;
   readonly kube: Pick<KubeClient, 'get' | 'list'>;
   readonly cluster: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** All that is known of the node that a Node, a NodeClaim or an instance is named by; undefined when nobody knows the name. Throws `UsageError` when only Kubernetes might know it, and cannot be read. */
+/**
+ * Everything known about the node with the name of a Node, NodeClaim or instance; undefined if the name is unknown.
+ * Throws `UsageError` if Kubernetes might know it but cannot be read.
+ */
 export async function readNode(sources: Sources, name: string): Promise<NodeRecords | undefined> {
   const objects = await readObjects(sources, name);
   const gaps = objects.unread === undefined ? [] : [objects.unread];
@@ -59,14 +62,14 @@ interface Objects {
   readonly unread?: string;
 }
 
-/** Without an API server, or the right to read there, Temporal tells what it knows. */
+/** If the API server is unavailable or denies access, only Temporal is used. */
 async function readObjects({ kube }: Sources, name: string): Promise<Objects> {
   try {
     const claims = await kube.list('NodeClaim');
     const claim =
       claims.find(({ metadata }) => metadata.name === name) ??
       claims.find((claim) => claim.status?.nodeName === name || instanceOf(claim) === name);
-    // A Node that no NodeClaim stands for is not managed.
+    // A Node without NodeClaim is not managed.
     const nodeName = claim?.status?.nodeName;
     if (claim === undefined || nodeName === undefined) return { claim };
     const node = await kube.get('Node', { name: nodeName });
@@ -85,7 +88,7 @@ const ofCluster = (cluster: string): string => `${searchAttributes.cluster.name}
 const isAbout = (key: 'nodeClaim' | 'instanceId', value: string): string =>
   `${searchAttributes[key].name} = ${quotedForQuery(value)}`;
 
-/** The NodeClaim that a name stood for, as workflows know it. */
+/** The NodeClaim for a name, according to workflows. */
 async function claimNameOf({ engine, cluster }: Sources, name: string, gaps: string[]): Promise<string | undefined> {
   const own = ofCluster(cluster);
   if ((await engine.list(`${own} AND ${isAbout('nodeClaim', name)}`, 1)).length > 0) return name;
@@ -95,7 +98,7 @@ async function claimNameOf({ engine, cluster }: Sources, name: string, gaps: str
   return claimOfNode(engine, own, name, gaps);
 }
 
-/** No search attribute has the names of Nodes: launches and terminations are looked through for those of this Node. */
+/** Names of Nodes are not search attributes: launches and terminations are searched. */
 async function claimOfNode(engine: Engine, own: string, node: string, gaps: string[]): Promise<string | undefined> {
   const runs = [
     ...(await runsOfNode(engine, `${own} AND WorkflowType = 'launchNode'`, node)),
@@ -126,7 +129,7 @@ async function runsOfNode(
   return found;
 }
 
-/** Runs of the workflows that are about the claim or its instance, and of commands that it was a candidate of. */
+/** Runs of the workflows for the claim or its instance, and of commands with it as a candidate. */
 async function runsAbout(
   { engine, cluster }: Sources,
   claimName: string,
@@ -143,7 +146,7 @@ async function runsAbout(
   return [...all.values()];
 }
 
-/** A command has the name of its first candidate alone as a search attribute: the input has all of them. */
+/** A command has only its first candidate as a search attribute; its input has all. */
 async function commandsOn(engine: Engine, own: string, claimName: string, gaps: string[]): Promise<readonly Listed[]> {
   const commands = await engine.list(`${own} AND WorkflowType = 'consolidate'`, most.commands);
   if (commands.length >= most.commands)
@@ -162,7 +165,7 @@ async function commandsOn(engine: Engine, own: string, claimName: string, gaps: 
   return found;
 }
 
-/** Retention may take a history between the list and the look. */
+/** A history may reach its retention between list and read. */
 async function readRuns(engine: Engine, found: readonly RunRef[], gaps: string[]): Promise<readonly Run[]> {
   const runs: Run[] = [];
   await inBatches(

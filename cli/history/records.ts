@@ -2,12 +2,12 @@ import type { Node } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { WorkflowKind } from '../../core/ids.js';
 
-/** One step of a workflow, as its history in Temporal has it. Times are milliseconds of the epoch. */
+/** One step of a workflow, from its history in Temporal. Times are milliseconds since the epoch. */
 export type Step =
   | Started
-  /** Search attributes that were written. */
+  /** Search attributes that were set. */
   | { readonly is: 'attributes'; readonly at: number; readonly values: Readonly<Record<string, unknown>> }
-  /** A signal, or an update that was accepted. */
+  /** A signal, or an accepted update. */
   | { readonly is: 'message'; readonly at: number; readonly name: string; readonly input: unknown }
   | {
       readonly is: 'activity';
@@ -28,11 +28,11 @@ export interface Started {
   readonly is: 'started';
   readonly at: number;
   readonly input: unknown;
-  /** What whoever started it wrote for people. */
+  /** The summary set at start. */
   readonly summary?: string;
   readonly details?: string;
   readonly parent?: RunRef;
-  /** Whether it goes on from an earlier run of the same workflow. */
+  /** Whether it continues an earlier run of the same workflow. */
   readonly isContinued: boolean;
 }
 
@@ -43,28 +43,28 @@ export interface RunRef {
   readonly runId: string;
 }
 
-/** One run of a workflow that is about the node. */
+/** One run of a workflow for the node. */
 export interface Run extends RunRef {
   readonly kind: WorkflowKind;
   readonly steps: readonly Step[];
 }
 
-/** All that is known of one node. */
+/** Everything known about one node. */
 export interface NodeRecords {
-  /** What was asked for. */
+  /** The requested name. */
   readonly name: string;
   readonly claimName: string;
-  /** Whether Kubernetes could be read: what is absent then is gone. */
+  /** Whether Kubernetes could be read: if so, absent objects are deleted. */
   readonly isKubernetesRead: boolean;
   readonly claim?: NodeClaim;
   readonly node?: Node;
   readonly runs: readonly Run[];
-  /** Pods that the launch was planned for, `namespace/name`; empty when that is not known. */
+  /** Pods for which the launch was planned, `namespace/name`; empty if unknown. */
   readonly pods: readonly string[];
-  /** How long Temporal keeps a workflow that has ended, milliseconds; absent when it does not say. */
+  /** Retention of closed workflows in Temporal, milliseconds; absent if unknown. */
   readonly retentionMs?: number;
-  /** What could not be read, a sentence each. */
+  /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
 }

@@ -4,7 +4,7 @@ import type { NodeRecords } from './records.js';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** What of the node's life is no longer kept, a sentence each. */
+/** The parts of the node's life that are not retained, one sentence each. */
 export function retentionNotes(records: NodeRecords): readonly string[] {
   const { claim, node, runs, retentionMs, claimName, isKubernetesRead } = records;
   const isGone = isKubernetesRead && claim === undefined;

@@ -3,7 +3,7 @@ import { describeDocument, isRecord } from './read-documents.js';
 import { lookUp } from '../../core/own.js';
 import { probableKey } from '../../packing/requirements/typo.js';
 
-/** A field that breaks a rule; the loader adds file and object. */
+/** A field that violates a rule; the loader adds file and object. */
 export class FieldError extends Error {
   override readonly name = 'FieldError';
   constructor(
@@ -17,9 +17,9 @@ export class FieldError extends Error {
 
 interface Check {
   (value: unknown, field: string): void;
-  /** Of an object: the checks of its fields. */
+  /** For an object: the checks of its fields. */
   readonly fields?: Readonly<Record<string, Check>>;
-  /** Of a list: the check of its entries. */
+  /** For a list: the check of its entries. */
   readonly entries?: Check;
 }
 
@@ -53,7 +53,7 @@ export const oneOfCheck =
 
 export const anything: Check = () => undefined;
 
-// Clusters repeat few distinct quantities, so each text is parsed once.
+// Clusters contain few distinct quantities, so each string is parsed once.
 const goodQuantities = new Set<string>();
 
 export const quantityCheck: Check = (value, field) => {
@@ -91,7 +91,7 @@ export const mapCheck =
     for (const key of Object.keys(value)) check(lookUp(value, key), `${field}.${key}`);
   };
 
-/** An object whose listed fields are checked when present (or always, when named in `required`); others are left alone. */
+/** An object whose listed fields are checked if present (always if in `required`); others are ignored. */
 export const shape = (fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check => {
   const each: Check = (value, field) => {
     if (!isRecord(value)) throw new FieldError(field, 'an object', value);
@@ -117,7 +117,7 @@ export const both = (check: Check, rule: Check): Check => {
   return Object.assign(each, { ...check });
 };
 
-/** Looked up once: a cluster's pods have the same fields. */
+/** Cached, since all pods of a cluster have the same fields. */
 const probable = new WeakMap<object, Map<string, string | undefined>>();
 
 function probableField(name: string, fields: Readonly<Record<string, Check>>): string | undefined {
@@ -127,7 +127,7 @@ function probableField(name: string, fields: Readonly<Record<string, Check>>): s
   return known.get(name);
 }
 
-/** Fields that no check knows and that are nearly those of one, each with what was probably meant. */
+/** Unknown fields that resemble a known one, each with the probable name. */
 export function misspeltFields(
   value: unknown,
   { fields, entries }: Check,

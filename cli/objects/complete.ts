@@ -7,8 +7,8 @@ import type { ClusterObjects } from '../../packing/types.js';
 const longAgo = '1970-01-01T00:00:00Z';
 
 /**
- * Objects from files as a cluster at rest would have them: nodes say that they are ready where they say nothing, NodeClaims
- * are tied to their nodes, initialised, and long without pod events. What is being deleted stays so.
+ * Completes objects from files as in an idle cluster: nodes without conditions are ready, NodeClaims belong to their
+ * nodes, are initialized, and had no recent pod events. Deleting objects stay so.
  */
 export function asAtRest(objects: ClusterObjects): ClusterObjects {
   const nodes = (objects.nodes ?? []).map((node) => ({ ...node, metadata: { ...node.metadata } }));

@@ -20,13 +20,13 @@ import { withResizedRequests } from '../../core/pod-resize.js';
 
 interface ReadKind {
   readonly group: string;
-  /** Which list of `ClusterObjects` it goes to. */
+  /** The list of `ClusterObjects` that it belongs to. */
   readonly list: keyof ClusterObjects;
   readonly namespaced?: true;
   readonly resource?: Resource<KubernetesObject>;
 }
 
-/** The kinds that decisions read; others of these names are of other groups (Service of Knative, Node of Longhorn). */
+/** The kinds that decisions read; other groups have kinds with these names (Service of Knative, Node of Longhorn). */
 const readKinds: Readonly<Record<string, ReadKind>> = {
   Pod: { group: '', list: 'pods', namespaced: true },
   Node: { group: '', list: 'nodes' },
@@ -55,13 +55,13 @@ const readKinds: Readonly<Record<string, ReadKind>> = {
   DisruptionPolicy: { group: 'stowage.dev', list: 'disruptionPolicies', resource: disruptionPolicies },
 };
 
-/** Node classes that plans from files buy by. */
+/** Node class kinds that plans from files support. */
 const servedClasses: readonly string[] = ['karpenter.k8s.aws EC2NodeClass', 'karpenter.kwok.sh KWOKNodeClass'];
 
 /**
- * Reads and checks the objects of all files. Kinds that decisions do not read are passed over; pools and claims of other
- * autoscalers are left out as in a live cluster, which `warn` is given. Throws `UsageError` naming file, object and field at
- * the first object that breaks a rule, or that stands in the files twice.
+ * Reads and validates the objects of all files. Kinds that decisions do not read are ignored; pools and claims of other
+ * autoscalers are left out as in a live cluster, with a message to `warn`. Throws `UsageError` naming file, object and
+ * field for the first invalid or duplicate object.
  */
 export function loadObjects(files: readonly string[], warn: (line: string) => void): ClusterObjects {
   const lists: Record<string, KubernetesObject[]> = { pods: [], nodePools: [] };
@@ -80,7 +80,7 @@ export function loadObjects(files: readonly string[], warn: (line: string) => vo
   return lists as unknown as ClusterObjects;
 }
 
-/** Undefined for an object that says none. Throws `UsageError` for objects of Karpenter before v1. */
+/** The group of the object; undefined without one. Throws `UsageError` for Karpenter objects before v1. */
 function groupRead(found: FoundObject, kind: string, read: ReadKind | undefined): string | undefined {
   const { apiVersion } = found.value as Record<string, unknown>;
   if (typeof apiVersion !== 'string') return undefined;
@@ -119,7 +119,10 @@ function check(kind: string, { resource, namespaced }: ReadKind, found: FoundObj
   return kind === 'Pod' ? withResizedRequests(object as Pod) : object;
 }
 
-/** Fields of built-in kinds are many more than are read here: what is nearly one of these is said, once for each kind and field. */
+/**
+ * Built-in kinds have many more fields than are read here, so unknown fields are allowed; those that resemble a known
+ * one are reported once for each kind and field.
+ */
 function warnMisspelt(
   kind: string,
   found: FoundObject,
@@ -161,7 +164,7 @@ function refusal(kind: string, found: FoundObject, [first, ...more]: readonly st
   return new UsageError(`${where(found)} ${said}${hint === undefined ? '' : `: this ${hint}`}`);
 }
 
-/** Whether parsing has dropped nothing of `given`: what a status says is its controllers'. */
+/** Whether parsing dropped no field of `given`; status is ignored, since controllers write it. */
 function keepsAll(given: unknown, kept: unknown): boolean {
   if (Array.isArray(given)) return given.every((each, i) => keepsAll(each, (kept as readonly unknown[])[i]));
   if (!isRecord(given) || !isRecord(kept)) return true;
@@ -183,7 +186,7 @@ function knownMetadata({ metadata }: KubernetesObject): object {
   return Object.fromEntries(Object.entries(metadata).filter(([name]) => hasOwn(metadataFields, name)));
 }
 
-/** What kubectl would say of fields that a kind does not have. */
+/** Unknown fields, as kubectl would report them. */
 function unknownFields(object: object, resource: Resource<KubernetesObject>): string[] {
   const { properties } = resource.crd().spec.versions[0]!.schema.openAPIV3Schema;
   const problems: string[] = [];
@@ -206,7 +209,7 @@ function unknownFields(object: object, resource: Resource<KubernetesObject>): st
 
 const offlineNodeClass = { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' };
 
-/** Offline every pool buys from the one catalogue given, so a pool may leave out its node class and requirements. */
+/** Offline, every pool uses the given catalogue, so a pool may omit its node class and requirements. */
 function withNodeClass(object: Record<string, unknown>, kind: string): Record<string, unknown> {
   const spec = object['spec'];
   if (!isRecord(spec)) return object;
@@ -218,7 +221,7 @@ function withNodeClass(object: Record<string, unknown>, kind: string): Record<st
   return { ...object, spec: { ...spec, template: { ...template, spec: completed } } };
 }
 
-/** Whether an equal object was read before. Two different objects of one name are refused. */
+/** Whether an equal object was read before. Two different objects with one name are rejected. */
 function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<string, FoundObject>): boolean {
   const key = `${object.kind} ${textOf(object.metadata.namespace ?? '')}/${textOf(object.metadata.name ?? '')}`;
   const earlier = seen.get(key);
@@ -236,7 +239,7 @@ function where({ file, place }: FoundObject): string {
   return place === '' ? `${file}:` : `${file}: ${place}`;
 }
 
-/** Kubernetes has names of 253 characters, and files have others. */
+/** Kubernetes names have at most 253 characters, but files may contain others. */
 const longestName = 600;
 
 function nameOf(kind: string, object: unknown): string {

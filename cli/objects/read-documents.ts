@@ -8,35 +8,35 @@ import { UsageError } from '../exit.js';
 
 /** One document of a file. */
 export interface FoundDocument {
-  /** As messages name it. */
+  /** The name in messages. */
   readonly file: string;
-  /** `document 2`, or empty in a file that is one document. */
+  /** `document 2`; empty in a file with one document. */
   readonly place: string;
-  /** As it stands in the file, with its last line break. */
+  /** The text in the file, including the last line break. */
   readonly text: string;
-  /** Without nulls: in Kubernetes a field that is null is absent. Null for a document of comments alone. */
+  /** Without nulls: in Kubernetes a null field is absent. Null for a document with only comments. */
   readonly value: unknown;
-  /** The YAML; absent where the file is JSON. */
+  /** The parsed YAML; absent for JSON. */
   readonly yaml?: Document.Parsed;
-  /** The file ends in a block text without a line break, which is read without one. */
+  /** The file ends in a block scalar without a line break. */
   readonly opensLastLine?: true;
 }
 
-/** One object of a file, not yet checked, with where it stands for messages. */
+/** One object of a file, not validated yet, with its position for messages. */
 export interface FoundObject {
   readonly file: string;
-  /** `items[3]`, `document 2`, or empty for a file that is one object. */
+  /** `items[3]`, `document 2`, or empty for a file with one object. */
   readonly place: string;
   readonly value: unknown;
 }
 
 /**
- * The objects of a file: a `kubectl get -o json` List, a PodList and the like, one object, JSON values, or YAML documents of
- * these. `-` is the standard input. Throws `UsageError` naming the file when it cannot be read or parsed.
+ * The objects of a file: a List as from `kubectl get -o json`, a PodList or similar, one object, JSON values, or YAML
+ * documents of these. `-` is stdin. Throws `UsageError` naming the file if it cannot be read or parsed.
  */
 export function readObjects(file: string): FoundObject[] {
   const documents = readDocuments(file).filter(({ value }) => value !== null);
-  // What a command that failed has left: an empty cluster is an empty List.
+  // An empty file is probably left by a failed command: an empty cluster is an empty List.
   if (documents.length === 0) throw new UsageError(`${file}: it is empty, expected Kubernetes objects`);
   return documents.flatMap(unpack);
 }
@@ -47,11 +47,11 @@ const unreadable: Readonly<Record<string, string>> = {
   EACCES: 'it may not be read',
 };
 
-/** The text of a file, or of the standard input for `-`. Throws `UsageError` naming the file. */
+/** The text of a file, or of stdin for `-`. Throws `UsageError` naming the file. */
 export function readText(file: string): string {
   try {
     const bytes = readFileSync(file === '-' ? 0 : file);
-    // What `>` of PowerShell writes.
+    // PowerShell's `>` writes UTF-16.
     const text = bytes.toString(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8');
     return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } catch (error) {
@@ -60,7 +60,7 @@ export function readText(file: string): string {
   }
 }
 
-/** Parses JSON; throws `UsageError` naming the file and where it breaks. */
+/** Parses JSON; throws `UsageError` with file and position. */
 export function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
@@ -69,19 +69,21 @@ export function parseJson(text: string, file: string): unknown {
   }
 }
 
-/** The one document of YAML or JSON in a text; throws `UsageError` naming the file and where it breaks. */
+/** The single YAML or JSON document in a text; throws `UsageError` with file and position. */
 export function parseDocument(text: string, file: string): unknown {
   return documentsOf(text, file)[0]?.value;
 }
 
-/** The documents of a file, as kubectl finds them. Throws `UsageError` naming the file, the document and the line for what is no YAML. */
+/**
+ * The documents of a file, separated as in kubectl. Throws `UsageError` with file, document and line for invalid YAML.
+ */
 export function readDocuments(file: string): FoundDocument[] {
   return documentsOf(readText(file), file === '-' ? '(standard input)' : file);
 }
 
 const separator = /^---(?=\s|$)/m;
 const looksLikeJson = /^\s*(\{\s*["}]|\[\s*[[{"\]])/;
-// Inside of JSON nothing but a comma can stand there, and no text has a line break.
+// Inside JSON only a comma could be here, and strings contain no line breaks.
 const betweenJsons = /(?<=\})[ \t\r]*\n\s*(?=\{)/;
 
 function documentsOf(text: string, file: string): FoundDocument[] {
@@ -101,7 +103,7 @@ function documentsOf(text: string, file: string): FoundDocument[] {
   return chunks.map(({ chunk, at }, i) => readChunk(chunk, at, file, chunks.length > 1 ? `document ${i + 1}` : ''));
 }
 
-/** YAML 1.1, as Kubernetes reads it: without base 60 and dates, and with bytes as a text. */
+/** YAML 1.1, as Kubernetes reads it: without base 60 and dates, and with binary as strings. */
 const options = {
   version: '1.1',
   prettyErrors: false,
@@ -147,7 +149,7 @@ function readChunk(chunk: string, line: number, file: string, place: string): Fo
       },
     });
   });
-  // The parser adds the line break that the file ends without.
+  // The parser adds a missing final line break.
   if (open !== undefined && String(open.value).endsWith('\n') && /\S[^\n]*$/.test(chunk)) {
     const [start] = open.range;
     const closed = chunk.slice(start).replace(/^([|>])([0-9]?)\+?([0-9]?)/, '$1$2$3-');
@@ -161,14 +163,14 @@ function readChunk(chunk: string, line: number, file: string, place: string): Fo
   return { file, place, text, value, yaml };
 }
 
-/** Whether a text is to be filled in by something else first, in a sentence. */
+/** A sentence if the text seems to be an unrendered template. */
 export function templateHint(text: string): string | undefined {
   if (text.includes('{{')) return 'looks like a Helm template: use what `helm template` prints';
   if (text.includes('${')) return 'looks like a template of Terraform or envsubst: use what they write';
   return undefined;
 }
 
-/** Of a line so many characters are shown before the problem and after it. */
+/** Number of characters of a line shown before and after the error. */
 const shownBefore = 40;
 const shownAfter = 40;
 
@@ -178,7 +180,10 @@ function shown(text: string, line: number, column: number): string {
   return `${whole.slice(from, column - 1 + shownAfter)}\n${' '.repeat(column - 1 - from)}^`;
 }
 
-/** Of YAML that is nested too deep, or whose aliases would fill the memory, the parser throws. Throws `UsageError` for that. */
+/**
+ * The parser throws for YAML that is nested too deep, or whose aliases would exhaust memory. Throws `UsageError` for
+ * these.
+ */
 function refusingBadYaml<T>(where: string, read: () => T): T {
   try {
     return read();
@@ -188,7 +193,7 @@ function refusingBadYaml<T>(where: string, read: () => T): T {
   }
 }
 
-/** The value itself, less the fields that are null. Throws `UsageError` where it is nested too deep to be an object of Kubernetes. */
+/** The value without null fields. Throws `UsageError` if it is nested deeper than a Kubernetes object. */
 function cleaned(value: unknown, where: string): unknown {
   if (!dropNulls(value)) throw new UsageError(`${where}: it is nested more than ${deepestLevel} levels deep`);
   return value;
@@ -206,18 +211,18 @@ function unpack({ file, place, value }: FoundObject): FoundObject[] {
 
 const within = (place: string, inner: string): string => (place === '' ? inner : `${place} ${inner}`);
 
-/** The items of a List, PodList and the like; undefined for what is none. */
+/** The items of a List, PodList or similar; undefined for other objects. */
 export function unpackList({ file, place, value }: FoundObject): FoundObject[] | undefined {
   const kind = isRecord(value) ? value['kind'] : undefined;
   if (!isRecord(value) || typeof kind !== 'string' || !kind.endsWith('List')) return undefined;
   const items = value['items'];
-  // Some kinds are only called so (AllowList).
+  // Some kinds only have such a name (AllowList).
   if (items === undefined && kind !== 'List') return undefined;
   if (!Array.isArray(items))
     throw new UsageError(
       `${placeOf({ file, place })}: ${kind}: items: expected an array, found ${describeDocument(items)}`,
     );
-  // A PodList leaves out what each item's kind is; a List states it.
+  // Items of a PodList have no kind; those of a List have one.
   const own = kind === 'List' ? {} : { apiVersion: value['apiVersion'], kind: kind.slice(0, -'List'.length) };
   return items.flatMap((item: unknown, i) => {
     const found = { file, place: within(place, `items[${i}]`), value: isRecord(item) ? { ...own, ...item } : item };
@@ -225,7 +230,7 @@ export function unpackList({ file, place, value }: FoundObject): FoundObject[] |
   });
 }
 
-/** File and place, for the beginning or end of a sentence. */
+/** File and position, for the start or end of a sentence. */
 export function placeOf({ file, place }: Pick<FoundObject, 'file' | 'place'>): string {
   return place === '' ? file : `${file}: ${place}`;
 }
@@ -235,12 +240,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** A value as a text; objects may have any field, `toString` too. */
+/** A value as a string; objects may have any field, including `toString`. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : describeDocument(value);
 }
 
-/** A value as an error message shows it. */
+/** A value for an error message. */
 export function describeDocument(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);

@@ -23,8 +23,8 @@ const filledInText: Check = (value, field) => {
 };
 
 /**
- * The fields of Kubernetes' own objects that packing reads, with what the API server would insist on. Files come from
- * people and scripts as well as from `kubectl get`, so nothing is taken on trust.
+ * The fields of Kubernetes objects that packing reads, with the API server's validation. Files may come from users and
+ * scripts as well as from `kubectl get`.
  */
 const metadata = shape(
   {
@@ -201,7 +201,7 @@ const podSpec = shape(
         persistentVolumeClaim: shape({ claimName: nonEmptyText }, ['claimName']),
         ephemeral: anything,
         csi: shape({ driver: textCheck }),
-        // Not `csi` misspelt.
+        // Not a misspelt `csi`.
         iscsi: anything,
       }),
     ),
@@ -227,10 +227,10 @@ const workload = shape(
   ['metadata', 'spec'],
 );
 
-/** How kinds are checked besides their own schema. */
+/** Checks of kinds in addition to their schema. */
 export const anyObject = shape({ metadata }, ['metadata']);
 
-/** How each built-in kind is checked. */
+/** The check of each built-in kind. */
 export const builtInShapes: Readonly<Record<string, Check>> = {
   Pod: shape(
     {

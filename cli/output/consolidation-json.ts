@@ -1,20 +1,20 @@
 import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import { claimDocument } from './plan-json.js';
 
-/** A consolidation as `stowage consolidate -o json` prints it. */
+/** A consolidation in the format of `stowage consolidate -o json`. */
 export interface ConsolidationDocument {
   readonly engine: 'stowage';
   readonly nodesBefore: number;
   readonly nodesAfter: number;
-  /** Of the nodes whose price the catalogue tells, dollars per hour. */
+  /** Of the nodes whose price is in the catalogue, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;
-  /** Time to examine the parsed objects and to find every command, milliseconds. */
+  /** Time to evaluate the parsed objects and to find every command, milliseconds. */
   readonly totalMs: number;
   readonly commands: readonly object[];
   /** Why nodes cannot be disrupted. */
   readonly held: Consolidation['held'];
-  /** Objects that the search cannot work with: it is made without them. */
+  /** Objects that could not be read and were left out. */
   readonly setAside: NonNullable<Consolidation['setAside']>;
 }
 
@@ -41,7 +41,7 @@ function commandDocument(command: ConsolidationCommand): object {
   };
 }
 
-/** Sums of prices carry binary noise in their last digits. */
+/** Rounds sums of prices, whose last digits are inexact. */
 function dollars(amount: number): number {
   return Math.round(amount * 1e9) / 1e9;
 }

@@ -6,7 +6,7 @@ import { hourly, renderTable } from './table.js';
 const shownNames = 3;
 const shownReasons = 10;
 
-/** A consolidation for a person: the nodes removed and added in each step, the saving, and why other nodes stay. */
+/** A consolidation as text: the nodes removed and added in each step, the saving, and why other nodes stay. */
 export function consolidationText(given: Consolidation, totalMs: number): string {
   const result = onOneLine(given);
   const sections = [

@@ -4,7 +4,7 @@ import type { CheckResult, CheckState } from '../doctor/check.js';
 const states: readonly CheckState[] = ['failed', 'warning', 'skipped', 'ok'];
 const width = Math.max(...states.map((state) => state.length)) + 2;
 
-/** One check after the other, each with what it found and what to do; then how many ended how. */
+/** The checks one after the other, each with finding and fix; then the counts by result. */
 export function doctorText(given: readonly CheckResult[]): string {
   const results = onOneLine(given);
   const lines = results.flatMap(({ name, state, found, mend }) => [

@@ -3,7 +3,7 @@ import { counted } from '../../core/text.js';
 
 const shown = 10;
 
-/** Objects that the engine could not work with: what was decided, was decided without them. */
+/** Objects that could not be read and were left out. */
 export function excludedObjectsText(objects: readonly ExcludedObject[] = []): string {
   if (objects.length === 0) return '';
   const lines = objects.slice(0, shown).map(({ kind, name, error }) => `  ${kind} ${name}: ${error}`);

@@ -3,29 +3,31 @@ import type { Plan } from '../../packing/types.js';
 import { counted } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
-/** Price against number of nodes as `stowage plan --frontier -o json` prints it. */
+/** Price against number of nodes in the format of `stowage plan --frontier -o json`. */
 interface FrontierDocument {
   readonly engine: 'stowage';
-  /** The plan that is made without being asked for another. */
+  /** The default plan. */
   readonly taken: Pick<PointDocument, 'nodes' | 'pricePerHour'>;
-  /** The cheapest first, each with fewer nodes than the one before. */
+  /** By price ascending; each has fewer nodes than the previous one. */
   readonly points: readonly PointDocument[];
-  /** Pods that find no place in any of them. */
+  /** Pods that none of the plans places. */
   readonly unschedulable: number;
-  /** No plan that places the same pods costs less. */
+  /** Lower bound of the price of plans for the same pods. */
   readonly lowerBoundPerHour: number;
-  /** Time for all of the plans, milliseconds. */
+  /** Time for all plans, milliseconds. */
   readonly solveMs: number;
 }
 
 interface PointDocument {
   readonly nodes: number;
   readonly pricePerHour: number;
-  /** From what a node costs besides on, dollars per hour, it is the best of them; null: at no cost. */
+  /**
+   * Additional cost of a node from which this plan is the cheapest, dollars per hour; null: without additional cost.
+   */
   readonly nodeCost: number | null;
-  /** No plan with at most so many nodes costs less. */
+  /** Lower bound of the price of plans with at most this number of nodes. */
   readonly lowerBoundPerHour: number;
-  /** How many nodes of each cheapest type. */
+  /** Number of nodes by cheapest type. */
   readonly instanceTypes: Readonly<Record<string, number>>;
 }
 
@@ -48,7 +50,7 @@ export function frontierDocument({ taken, points }: Frontier, solveMs: number): 
 
 const rounded = (amount: number, digits: number): number => Number(amount.toFixed(digits));
 
-/** The same for a person: the plan that is taken is marked. */
+/** The same as text; marks the default plan. */
 export function frontierText(frontier: Frontier, solveMs: number): string {
   const { taken, points } = frontier;
   const [cheapest] = points;
@@ -92,7 +94,7 @@ function mostUsed(plan: Plan): string {
   return [...shown, ...(others > 0 ? [`${others} others`] : [])].join(', ');
 }
 
-/** How many nodes of each cheapest type, the most first. */
+/** Number of nodes by cheapest type, the most first. */
 function typesOf({ newNodeClaims }: Plan): [string, number][] {
   const counts = new Map<string, number>();
   for (const { cheapest } of newNodeClaims)

@@ -22,7 +22,7 @@ export function pauseTable(pauses: readonly Pause[]): string {
   );
 }
 
-/** What people rejected: not proposed again for that reason until then. */
+/** Disruptions that users rejected: not proposed again for that reason until then. */
 export function refusedTable(refused: readonly Refused[]): string {
   return renderTable(
     ['NODES', 'REASON', 'UNTIL', 'BECAUSE'],

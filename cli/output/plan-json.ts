@@ -1,32 +1,37 @@
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import type { Plan, PlannedClaim, RelaxedPod } from '../../packing/types.js';
 
-/** A plan as `stowage plan -o json` prints it. */
+/** A plan in the format of `stowage plan -o json`. */
 export interface PlanDocument {
   readonly engine: 'stowage';
   readonly newNodeClaims: readonly object[];
   readonly existingNodes: Plan['existingNodes'];
   readonly unschedulable: Plan['unschedulable'];
-  /** What stops the instance types of each NodePool, once for pods that are alike: `unschedulable[].explanation` says where. */
+  /**
+   * What excludes the instance types of each NodePool, once for equal pods: `unschedulable[].explanation` is the index.
+   */
   readonly explanations: NonNullable<Plan['explanations']>;
-  /** Pods that a pass leaves for the next one, since pods with many terms share a budget; not unschedulable. */
+  /** Pods left for the next pass, since pods with many terms share a budget of work; they are not unschedulable. */
   readonly deferred: readonly string[];
-  /** Pods that ask for a node outside of NodePools: they wait for one that somebody else brings. */
+  /** Pods that ask for a node outside of NodePools: Stowage launches none for them. */
   readonly ignored: readonly string[];
   /** Pods with more preferences than are honoured. */
   readonly ignoredPreferences: NonNullable<Plan['ignoredPreferences']>;
-  /** Pods that are placed without some of their preferences. */
+  /** Pods placed without some of their preferences. */
   readonly relaxed: readonly Omit<RelaxedPod, 'level'>[];
-  /** Objects that planning cannot work with: the plan is made without them. */
+  /** Objects that could not be read and were left out. */
   readonly setAside: NonNullable<Plan['setAside']>;
   readonly pricePerHour: number;
-  /** No plan that places the same pods costs less. */
+  /** Lower bound of the price of plans for the same pods. */
   readonly lowerBoundPerHour: number;
-  /** No plan that keeps the same preferences of these pods on at most as many new nodes costs less; at least `lowerBoundPerHour`. */
+  /**
+   * Lower bound of the price of comparable plans (the same preferences of these pods, at most as many new nodes); at
+   * least `lowerBoundPerHour`.
+   */
   readonly comparableLowerBoundPerHour: number;
-  /** What the higher bound knows nothing of, where the plan is more than 3% above it. */
+  /** What the higher bound does not take into account, if the plan is more than 3% above it. */
   readonly boundLeavesOut: readonly string[];
-  /** Time to build the problem from the parsed objects, to solve it and to explain what is left over, milliseconds; the median of repeated solves. */
+  /** Time from the parsed objects to the plan with explanations, milliseconds; the median of repeated solves. */
   readonly solveMs: number;
 }
 
@@ -50,14 +55,14 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
   };
 }
 
-/** A claim to launch, in the shape that `plan` and `consolidate` share. */
+/** A claim to launch, in the format that `plan` and `consolidate` share. */
 export function claimDocument(claim: PlannedClaim): object {
   const { nodePool, pods, instanceTypes, cheapest, requirements, labels, annotations, why } = claim;
   const isMarked = Object.keys(annotations).length > 0;
   return { nodePool, pods, instanceTypes, cheapest, requirements, labels, ...(isMarked && { annotations }), why };
 }
 
-/** Sums of prices carry binary noise in their last digits. */
+/** Rounds sums of prices, whose last digits are inexact. */
 function dollars(amount: number): number {
   return Math.round(amount * 1e9) / 1e9;
 }

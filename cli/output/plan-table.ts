@@ -6,7 +6,10 @@ import { hourly, renderTable } from './table.js';
 
 const shownReasons = 20;
 
-/** A plan for a person: what to launch, where pods go, what stays pending and why, and how good the price is. */
+/**
+ * A plan as text: what to launch, where pods go, which pods stay pending and why, and how close the price is to the
+ * lower bound.
+ */
 export function planText(given: Plan, solveMs: number): string {
   const plan = onOneLine(given);
   const sections = [
@@ -46,7 +49,7 @@ function launches(claims: readonly PlannedClaim[]): string {
   return `Nodes to launch\n${renderTable(['NODES', 'NODEPOOL', 'CHEAPEST TYPE', 'ZONE', 'CAPACITY', 'PER HOUR', 'PODS', 'OTHER TYPES'], rows)}`;
 }
 
-/** How it is bought, and the Savings Plan or reserved instances that cover it. */
+/** The capacity type, and the Savings Plan or reserved instances that cover it. */
 const paidBy = ({ capacityType, commitment }: PlannedClaim['cheapest']): string =>
   commitment === undefined ? capacityType : `${capacityType} (${commitment})`;
 
@@ -126,7 +129,7 @@ const comparablePlans = ({ comparableLowerBoundPerHour }: Plan): string =>
     ? ''
     : '\nComparable plans have at most as many nodes, and keep the same preferences of pods.';
 
-/** What the bound knows nothing of, where the plan is far above it. */
+/** What the bound does not take into account, if the plan is far above it. */
 const unknown = ({ boundLeavesOut = [] }: Plan): string =>
   boundLeavesOut.length === 0 ? '' : `\nThe lower bound ignores: ${boundLeavesOut.join(', ')}.`;
 
@@ -143,7 +146,7 @@ function optimality({ pricePerHour, lowerBoundPerHour, comparableLowerBoundPerHo
     : `, at most ${ofComparable} above the lower bound for comparable plans${others}`;
 }
 
-/** By how many percent the price is above the bound; undefined without a bound. */
+/** How much the price is above the bound, in percent; undefined without a bound. */
 function overBound(price: number, bound: number): string | undefined {
   if (price <= 0 || bound <= 0) return undefined;
   const percent = Math.max(0, (price / bound - 1) * 100);

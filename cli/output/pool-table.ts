@@ -2,7 +2,7 @@ import type { PoolRow, StatusReport } from '../status-rows.js';
 import { counted, verb } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
-/** NodePools with what they cost and the least that they could cost; all together where there are several. */
+/** NodePools with their cost and its lower bound; with a total if there are several. */
 export function poolTable({
   pools,
   ...least
@@ -17,7 +17,7 @@ export function poolTable({
   );
 }
 
-/** Pods may go to a cheaper NodePool: what all cost at least is not the sum of what each does. */
+/** Pods may move to a cheaper NodePool, so the bound for all is not the sum of those for each. */
 function totalOf(pools: readonly PoolRow[], least: Omit<Price, 'pricePerHour'>): (string | number)[] {
   const nodes = pools.reduce((sum, pool) => sum + pool.nodes, 0);
   const known = pools.every(({ pricePerHour }) => pricePerHour !== undefined);
@@ -30,7 +30,7 @@ const draining = ({ draining: count }: PoolRow): string[] =>
 
 type Price = Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour' | 'leastPossibleWithout'>;
 
-/** How far a price is above a bound of other pods, or of another moment, would say nothing. */
+/** The price without its distance from the bound if the bound is for other pods or another time. */
 function priceCells({
   pricePerHour: price,
   leastPossiblePerHour: least,

@@ -18,8 +18,8 @@ import { renderTable } from './table.js';
 import { timeText } from '../../core/time.js';
 
 /**
- * What the cluster has and what Stowage is doing about it, for a person: what needs one, what is wrong, what is under way, what
- * there is, what is held back, and what is next. Nothing stands in it twice.
+ * The state of the cluster and of Stowage as text: what needs a user, what is wrong, what is in progress, what exists,
+ * what is held back, and what is next. Without repetitions.
  */
 export function statusText(given: StatusReport): string {
   const report = onOneLine(given);
@@ -45,7 +45,7 @@ export function statusText(given: StatusReport): string {
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
 }
 
-/** Absent when there is nothing to say. */
+/** Empty without content. */
 const section = (title: string, parts: readonly string[]): string =>
   parts.length === 0 ? '' : `${title}\n${parts.join('\n')}`;
 
@@ -53,7 +53,7 @@ function stillText({ holder, lease }: NonNullable<StatusReport['karpenter']>): s
   return `  ${holder} holds the lease ${lease}: Stowage does nothing until it is free`;
 }
 
-/** Questions first, then what stands still until somebody does something. */
+/** Questions first, then workflows that wait for a user's action. */
 function needsYou({ workflows, stuck, problems }: StatusReport): string[] {
   const asking = workflows.filter(({ awaitingApproval }) => awaitingApproval);
   const blocked = workflows.filter(({ blockedBy, awaitingApproval }) => blockedBy !== '' && !awaitingApproval);
@@ -93,7 +93,7 @@ const failingLine = ({ nodeClaim, nodePool, ageMs, message }: ClaimRow): string 
 const typesShown = 3;
 const movesShown = 3;
 
-/** By capacity type, zone and reason: one offering a line would be thousands. */
+/** By capacity type, zone and reason: one line per offering would be thousands. */
 function outOfCapacity(offerings: readonly OfferingRow[]): string[] {
   const groups = new Map<string, OfferingRow[]>();
   for (const offering of offerings) {
@@ -136,7 +136,7 @@ function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'
   return `  ${subject}: ${why}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n    ${then}`;
 }
 
-/** What is asked, what yes does, until when, and how to answer. */
+/** The question, the effect of approval, the timeout, and how to answer. */
 function question(row: WorkflowRow): string {
   const { workflowId, reason, question: asked } = row;
   const who = `  ${subjectOf(row)} (${reason})`;
@@ -144,7 +144,7 @@ function question(row: WorkflowRow): string {
     `    stowage approve ${workflowId}${asked?.breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
   ];
-  // No worker answers: the workflow says what it asks as soon as one does.
+  // No worker responds: the question is shown as soon as one does.
   if (asked === undefined) return [`${who} waits for approval`, ...answers].join('\n');
   const { what, unanswered, until, moves } = asked;
   return [
@@ -161,7 +161,7 @@ function fewMoves({ podCount, first }: NonNullable<AskedQuestion['moves']>): str
   return podCount > movesShown ? `${podCount}: ${shown}; and ${podCount - movesShown} more` : shown;
 }
 
-/** A rollout is about a NodePool, what has neither about all there is, such as garbage collection; everything else is about a node. */
+/** A rollout concerns a NodePool; a workflow with neither, such as garbage collection, the cluster; others a node. */
 function subjectOf({ nodeClaim, nodePool }: WorkflowRow): string {
   if (nodeClaim !== '') return nodeClaim;
   return nodePool === '' ? 'the cluster' : `NodePool ${nodePool}`;
@@ -188,14 +188,14 @@ const left = (pods: WorkflowRow['facts'][string] | undefined): string =>
 const reasonsShown = 15;
 const nodesShown = 3;
 
-/** By reason, those of most nodes first: one node a line would be thousands. */
+/** By reason, those with most nodes first: one line per node would be thousands. */
 function staying({ stays, moreStay }: StatusReport): string[] {
   const sorted = [...stays].sort((a, b) => b.nodes.length - a.nodes.length);
   const hidden = sorted.slice(reasonsShown).reduce((sum, { nodes }) => sum + nodes.length, moreStay);
   return [
     ...sorted.slice(0, reasonsShown).map(({ why, nodes }) => {
       const more = nodes.length > nodesShown ? ` and ${nodes.length - nodesShown} more` : '';
-      // What is said is said of each of them.
+      // The text applies to each of them.
       const each = nodes.length > 1 ? ', each' : '';
       return `  ${nodes.slice(0, nodesShown).join(', ')}${more}${each}: ${why}`;
     }),
@@ -203,7 +203,7 @@ function staying({ stays, moreStay }: StatusReport): string[] {
   ];
 }
 
-/** Nothing where nothing that is closed opens by itself. */
+/** Empty if no window or budget opens by itself. */
 function nextLines(next: NextWindow | undefined): string[] {
   if (next?.at === undefined) return [];
   const whom = [next.nodePool, next.reason].filter((text) => text !== undefined).join(', ');
@@ -224,7 +224,7 @@ function workflowTable(workflows: readonly WorkflowRow[]): string {
   );
 }
 
-/** Without the cluster, which every id begins with. */
+/** Without the cluster's name, the prefix of every id. */
 function shortId(workflowId: string): string {
   return workflowId.slice(workflowId.indexOf('/') + 1);
 }
@@ -235,7 +235,7 @@ function cut(text: string): string {
   return text.length <= widest ? text : `${text.slice(0, widest - 1)}…`;
 }
 
-/** As `kubectl get` shows ages: one unit, or two while the first is small. */
+/** An age as in `kubectl get`: one unit, or two while the first is small. */
 export function age(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 120) return `${seconds}s`;

@@ -19,7 +19,7 @@ const plain = {
   middle: '  ',
 };
 
-/** Columns as `kubectl get` prints them: a heading line, then one line a row. Numbers stand on the right. */
+/** A table as in `kubectl get`: a heading, then one line per row. Numbers are right-aligned. */
 export function renderTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const table = new Table({
     head: [...head],
@@ -33,7 +33,7 @@ export function renderTable(head: readonly string[], rows: readonly (readonly (s
   return table.toString().replace(/[ \t]+$/gm, '');
 }
 
-/** An hourly price with four digits: prices below a cent an hour are common. */
+/** An hourly price with four digits: prices below one cent per hour are common. */
 export function hourly(price: number): string {
   return `$${price.toFixed(4)}`;
 }

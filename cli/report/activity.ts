@@ -1,4 +1,4 @@
-/** One workflow that is over. */
+/** One closed workflow. */
 export interface DoneRow {
   readonly workflowId: string;
   readonly kind: string;
@@ -13,45 +13,45 @@ export interface DoneRow {
   readonly closedAt: string;
 }
 
-/** What a finished command was found to save, when it was last looked at: an hour or a day after it. */
+/** The measured saving of a completed command at the last measurement: an hour or a day after it. */
 export interface Measured {
   readonly workflowId: string;
   readonly reason: string;
   readonly nodes: readonly string[];
-  /** How long after the command, milliseconds. */
+  /** Time since the command, milliseconds. */
   readonly afterMs: number;
   /** Dollars per hour. */
   readonly predictedPerHour: number;
   readonly realisedPerHour: number;
 }
 
-/** Pods that were deleted in spite of what protects them. */
+/** Pods that were deleted despite their protection. */
 export interface Forced {
   /** ISO 8601. */
   readonly at: string;
   readonly nodePool: string;
   readonly nodeClaim: string;
   readonly by: string;
-  /** Which pods. */
+  /** Names of the pods. */
   readonly what: string;
   readonly workflowId: string;
 }
 
-/** What a person told a workflow. */
+/** An order of a user to a workflow. */
 export interface OrderGiven {
   /** ISO 8601. */
   readonly at: string;
   readonly order: string;
   readonly by: string;
   readonly because: string;
-  /** Whether it said that the protection of pods may go. */
+  /** Whether it allowed pods to lose their protection. */
   readonly isForced: boolean;
-  /** What it was about. */
+  /** Its subject. */
   readonly about: string;
   readonly workflowId: string;
 }
 
-/** Everything that was done since some time, of one cluster. */
+/** All actions in one cluster since a time. */
 export interface Activity {
   readonly cluster: string;
   /** ISO 8601. */
@@ -61,6 +61,6 @@ export interface Activity {
   readonly measured: readonly Measured[];
   readonly forced: readonly Forced[];
   readonly orders: readonly OrderGiven[];
-  /** What is not counted, a sentence each. */
+  /** What is not counted, one sentence each. */
   readonly notes: readonly string[];
 }

@@ -4,16 +4,16 @@ import { init, use, type EChartsCoreOption } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { ActivityReport, ReasonSum, TimePart } from './sums.js';
 
-/** A chart as SVG text: drawn here, so that the page that shows it needs no script. */
+/** A chart as SVG, rendered here so that the page needs no script. */
 export interface Chart {
   readonly title: string;
-  /** What each colour stands for; the page writes it, for widths of text are known there alone. */
+  /** Legend; the page renders it, since the width of text is known only there. */
   readonly legend: readonly { readonly name: string; readonly colour: string }[];
   readonly svg: string;
 }
 
 const size = { width: 920, height: 250 };
-/** Told apart by people who see fewer colours too (Okabe and Ito, then Tol). */
+/** Distinguishable with colour blindness (Okabe and Ito, then Tol). */
 const colours = [
   ...['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7f7f7f'],
   ...['#332288', '#117733', '#882255', '#999933'],
@@ -22,7 +22,7 @@ const text = { fontFamily: 'system-ui, sans-serif', fontSize: 12, color: '#24292
 
 use([BarChart, GridComponent, SVGRenderer]);
 
-/** Nodes that came and went over time. */
+/** Nodes launched and removed over time. */
 export function nodesChart({ reasons }: ActivityReport, parts: readonly TimePart[]): Chart {
   const launched = { name: 'launched', data: parts.map((part) => part.launched), stack: 'launched' };
   const terminated = reasons.map(({ reason }, n) => ({
@@ -38,7 +38,7 @@ export function nodesChart({ reasons }: ActivityReport, parts: readonly TimePart
   });
 }
 
-/** What commands were to save beside what they were found to save, by reason; of the same commands, so that the two compare. */
+/** Predicted and measured savings of the same commands, by reason. */
 export function savingsChart({ reasons }: ActivityReport): Chart {
   const measured = reasons.filter(({ measuredCommands }) => measuredCommands > 0);
   const of = (name: string, amount: (sum: ReasonSum) => number) => ({ name, data: measured.map(amount) });
@@ -72,7 +72,7 @@ function drawn(title: string, { names, series, unit }: Bars): Chart {
       xAxis: { type: 'category', data: names, axisLabel: text },
       yAxis: {
         ...{ type: 'value', name: unit, nameTextStyle: { ...text, align: 'left' }, axisLabel: text },
-        // There is no half of a node.
+        // Numbers of nodes are integers.
         ...(unit === 'nodes' ? { minInterval: 1 } : {}),
       },
       series: series.map((each) => ({ type: 'bar', barMaxWidth: 32, silent: true, ...each })),

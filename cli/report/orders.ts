@@ -11,7 +11,7 @@ import type {
 } from '../../workflows/messages.js';
 import type { Forced, Measured, OrderGiven } from './activity.js';
 
-/** What histories tell of people, and of what came of commands. */
+/** Orders of users and measured savings, from histories. */
 export interface ReportedOrders {
   readonly orders: readonly OrderGiven[];
   readonly forced: readonly Forced[];
@@ -23,7 +23,7 @@ const orders: ReadonlySet<string> = new Set([
   ...['pause', 'resume', 'reconsider'],
 ]);
 
-/** What these runs tell since `since`, milliseconds of the epoch; oldest first. */
+/** The content of these runs since `since`, milliseconds since the epoch; oldest first. */
 export function ordersIn(runs: readonly Run[], since: number): ReportedOrders {
   const byTime = <T extends { readonly at: string }>(all: readonly T[]): T[] =>
     all.filter(({ at }) => Date.parse(at) >= since).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -34,7 +34,7 @@ export function ordersIn(runs: readonly Run[], since: number): ReportedOrders {
   };
 }
 
-/** Orders of workflows to each other name no actor. */
+/** Orders from workflows to each other have no actor. */
 function orderOf(step: Step, run: Run): OrderGiven[] {
   if (step.is !== 'message' || !orders.has(step.name)) return [];
   const { actor, reason, force } = fieldsOf<Order>(step.input);
@@ -55,7 +55,7 @@ function orderOf(step: Step, run: Run): OrderGiven[] {
 const nameOf = (name: string, input: unknown): string =>
   name === 'hold' && fieldsOf<{ on: boolean }>(input).on === false ? 'release' : name;
 
-/** What an order to `disrupt` is about. */
+/** The subject of an order to `disrupt`. */
 function scopeOf(input: unknown): string | undefined {
   const { scope, node, nodePool, all } = fieldsOf<ReconsiderOrder & { scope: PauseScope }>(input);
   if (scope !== undefined && typeof fieldsOf<PauseScope>(scope).kind === 'string') return pauseScopeText(scope);
@@ -64,7 +64,7 @@ function scopeOf(input: unknown): string | undefined {
   return all === true ? 'all that was refused' : undefined;
 }
 
-/** What the workflow is about: its NodeClaim, its nodes or its NodePool. */
+/** The subject of the workflow: its NodeClaim, its nodes or its NodePool. */
 function subjectOf({ steps, workflowId }: Run): string {
   const claim = lastOf(steps, 'nodeClaim');
   if (claim !== '') return `NodeClaim ${claim}`;
@@ -95,7 +95,7 @@ function forcedOf(step: Step, { steps, workflowId }: Run): Forced[] {
   return [{ at: timeOf(step), ...of, by, what, workflowId }];
 }
 
-/** The last look counts. */
+/** The last measurement counts. */
 function measuredOf({ workflowId, steps }: Run, since: number): Measured[] {
   if (parseWorkflowId(workflowId)?.kind !== 'savings') return [];
   const looks = steps.flatMap((step) => {

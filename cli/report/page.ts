@@ -7,10 +7,10 @@ import { timeText } from '../../core/time.js';
 
 const shownLast = 100;
 
-/** A cell of a table: text, or a figure of the report with its path in the JSON form. */
+/** A cell of a table: text, or a figure of the report with its path in the JSON format. */
 type Cell = string | { readonly path: string; readonly value: number; readonly shown: string };
 
-/** The report as one HTML page that asks nobody for anything: charts are drawn in it, and it has no script. */
+/** The report as one self-contained HTML page: rendered charts, no scripts, no requests. */
 export function reportPage(report: ActivityReport, since: string): string {
   const { cluster, totals } = report;
   const title = `Stowage report of ${cluster}`;
@@ -145,7 +145,7 @@ const marks: ReadonlyMap<string, string> = new Map([
   ["'", '&#39;'],
 ]);
 
-/** What users wrote is shown, never obeyed. */
+/** Escapes text of users. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (each) => marks.get(each) ?? each);
 
 const style = `

@@ -9,18 +9,21 @@ import type { Activity, DoneRow } from './activity.js';
 import { happened, isOfNodes } from './sums.js';
 import { ordersIn } from './orders.js';
 
-/** Entities go on under the same id when a run of theirs ends, and stores differ in whether running ones match. */
+/**
+ * Entity workflows continue under the same id after a run closes, and visibility stores differ in whether running ones
+ * match.
+ */
 const over: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
-/** More workflows than this are counted as far as the list goes. */
+/** Maximum number of workflows listed. */
 const mostListed = 5000;
-/** Whole histories are read for what people said in them: the newest so many. */
+/** Maximum number of histories read for orders, newest first. */
 const mostRead = 1000;
 const readAtOnce = 8;
 
 interface Sources {
   readonly client: Client;
   readonly cluster: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly since: number;
   readonly now: number;
 }
@@ -30,10 +33,10 @@ type Listed = Pick<
   'workflowId' | 'runId' | 'status' | 'startTime' | 'closeTime' | 'typedSearchAttributes'
 >;
 
-/** What was done since then, as Temporal's visibility store and its histories have it. */
+/** The actions since then, from Temporal's visibility store and histories. */
 export async function readActivity(sources: Sources): Promise<Activity> {
   const { cluster, since, now } = sources;
-  // In SQL stores what runs has a CloseTime, far off.
+  // In SQL stores running workflows have a CloseTime in the far future.
   const closed = await listed(
     sources,
     `ExecutionStatus != 'Running' AND CloseTime > '${new Date(since).toISOString()}'`,
@@ -57,18 +60,24 @@ export async function readActivity(sources: Sources): Promise<Activity> {
   };
 }
 
-/** What was closed between two lists is in both. */
+/** A workflow that closed between two lists is in both. */
 function onceEach(all: readonly Listed[]): readonly Listed[] {
   return [...new Map(all.map((one) => [one.runId, one])).values()];
 }
 
-/** Each node has a workflow that waits for its life to end: of those that are open, only what a person may have met. */
+/**
+ * Each node has a workflow that waits for its expiration, so of open workflows only those that a user may have
+ * addressed are listed.
+ */
 const underWay = [
   "WorkflowType IN ('disrupt', 'measureSavings', 'consolidate', 'replaceDrifted', 'replaceNode', 'repairNode', 'terminateNode')",
   `WorkflowType = 'expireNode' AND ${searchAttributes.phase.name} NOT IN ('not due', 'starting')`,
 ];
 
-/** Of whose histories a report tells: people, force and what was measured. Nobody gives orders to what came to nothing. */
+/**
+ * Workflows whose histories are read: for orders, force and measured savings. Users do not address workflows without
+ * effect.
+ */
 function hasPeoplesOrders(one: Listed): boolean {
   const kind = parseWorkflowId(one.workflowId)?.kind;
   if (kind === undefined || kind === 'launch') return false;
@@ -105,7 +114,7 @@ function rowOf({ workflowId, status, startTime, closeTime, typedSearchAttributes
   ];
 }
 
-/** A few at a time. One that cannot be read is counted: the rest is told all the same. */
+/** With limited concurrency. Unreadable histories are counted; the others are still reported. */
 async function readRuns(client: Client, refs: readonly RunRef[]): Promise<{ runs: Run[]; unread: number }> {
   const engine = temporalEngine(client);
   const runs: Run[] = [];

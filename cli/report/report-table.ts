@@ -6,10 +6,10 @@ import { hourly, renderTable } from '../output/table.js';
 import { timeText } from '../../core/time.js';
 
 const shownLast = 10;
-/** Of orders and forced drains, the newest so many. */
+/** Maximum number of orders and forced drains shown, newest first. */
 const shownPeople = 20;
 
-/** What was done, for a person: all of it in a sentence, then by reason, what was forced, what people ordered, and the last few. */
+/** The report as text: a summary sentence, totals by reason, forced drains, orders, and the last actions. */
 export function reportText(given: ActivityReport, since: string): string {
   const report = onOneLine(given);
   const { rows, reasons, forced, orders, notes } = report;
@@ -26,7 +26,7 @@ export function reportText(given: ActivityReport, since: string): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** What was done, in a sentence. */
+/** The summary sentence. */
 export function headline(totals: Totals): string {
   const { launched, terminated, forced, predictedPerHour } = totals;
   const byForce = forced === 0 ? '' : ` (${forced} by force)`;
@@ -34,7 +34,7 @@ export function headline(totals: Totals): string {
   return `${nodes}; consolidation is expected to save ${hourly(predictedPerHour)} per hour.${measuredText(totals)}`;
 }
 
-/** What finished commands were found to save, an hour or a day after each. */
+/** Measured savings of completed commands, an hour or a day after each. */
 function measuredText({ measuredCommands, measuredPredictedPerHour, measuredRealisedPerHour }: Totals): string {
   if (measuredCommands === 0) return '';
   const found = `${hourly(measuredRealisedPerHour)} per hour actually saved of ${hourly(measuredPredictedPerHour)} predicted`;

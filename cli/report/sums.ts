@@ -2,15 +2,15 @@ import { compareText } from '../../core/text.js';
 import { lookUp } from '../../core/own.js';
 import type { Activity, DoneRow } from './activity.js';
 
-/** Of all that was done, or of what was done for one reason. Prices in dollars per hour. */
+/** Totals of all actions, or of those for one reason. Prices in dollars per hour. */
 interface Sums {
   readonly terminated: number;
-  /** Of those that were terminated. */
+  /** Number of terminated nodes that were forced. */
   readonly forced: number;
-  /** Commands of consolidation that were carried out, and what they were to save. */
+  /** Completed consolidation commands, and their predicted saving. */
   readonly commands: number;
   readonly predictedPerHour: number;
-  /** Those that were measured, what they were to save, and what they do save. */
+  /** Measured commands, their predicted and their measured saving. */
   readonly measuredCommands: number;
   readonly measuredPredictedPerHour: number;
   readonly measuredRealisedPerHour: number;
@@ -24,13 +24,13 @@ export interface ReasonSum extends Sums {
   readonly reason: string;
 }
 
-/** What `stowage report` tells, in each of its forms. */
+/** The content of `stowage report`, in each format. */
 export interface ActivityReport extends Activity {
   readonly totals: Totals;
   readonly reasons: readonly ReasonSum[];
 }
 
-/** What workflows of each kind are called that do something to nodes. */
+/** Titles of workflow kinds that act on nodes. */
 const titles: Readonly<Record<string, string>> = {
   launch: 'nodes launched',
   terminate: 'nodes terminated',
@@ -42,31 +42,31 @@ const titles: Readonly<Record<string, string>> = {
   replace: 'replacements',
 };
 
-/** Workflows that end because their node went for another reason: what they are called after did not happen. */
+/** Workflows that ended because their node was removed for another reason: their action did not happen. */
 const cameToNothing: ReadonlySet<string> = new Set(['expire gone', 'repair gone', 'replace gone', 'launch gone']);
 
 export const titleOf = (kind: string): string => lookUp(titles, kind) ?? kind;
 
-/** Whether workflows of the kind do something to nodes. */
+/** Whether workflows of the kind act on nodes. */
 export const isOfNodes = (kind: string): boolean => lookUp(titles, kind) !== undefined;
 
-/** What did something to a node; entities, questions and upkeep did not (surfaces/report-what-happened). */
+/** Whether the workflow acted on a node; entities, queries and maintenance did not (surfaces/report-what-happened). */
 export const happened = ({ kind, outcome }: DoneRow): boolean =>
   isOfNodes(kind) && !cameToNothing.has(`${kind} ${outcome}`);
 
-/** Savings count where the command was carried out. */
+/** Savings count if the command was completed. */
 export const savedBy = ({ kind, outcome, savedPerHour }: DoneRow): number =>
   isCommand({ kind, outcome }) ? savedPerHour : 0;
 
 const isCommand = ({ kind, outcome }: Pick<DoneRow, 'kind' | 'outcome'>): boolean =>
   kind === 'consolidate' && outcome === 'done';
 
-/** A node is launched when it is initialized, and gone when its termination says so. */
+/** A node counts as launched when initialized, and as removed when its termination completed. */
 const isLaunched = ({ kind, outcome }: DoneRow): boolean => kind === 'launch' && outcome === 'initialized';
 const isTerminated = ({ kind, outcome }: DoneRow): boolean =>
   kind === 'terminate' && (outcome === 'terminated' || outcome === 'forced');
 
-/** In every form alike: what came to nothing is no row. */
+/** The same for every format: workflows without effect are not rows. */
 export function reportOf(activity: Activity): ActivityReport {
   const rows = activity.rows.filter(happened);
   return { ...activity, rows, totals: totalsOf(activity), reasons: reasonsOf(activity) };
@@ -103,7 +103,7 @@ function sumsOf({ rows, measured }: Pick<Activity, 'rows' | 'measured'>): Sums {
 const dollarsIn = (amounts: readonly number[]): number =>
   Math.round(amounts.reduce((all, each) => all + each, 0) * 1e6) / 1e6;
 
-/** Nodes in one part of the time that a report is about. */
+/** Nodes in one interval of the report's time. */
 export interface TimePart {
   /** Milliseconds of the epoch. */
   readonly from: number;
@@ -116,7 +116,7 @@ const minute = 60_000;
 const lengths = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 10_080].map((minutes) => minutes * minute);
 const mostParts = 48;
 
-/** The time of a report in parts of one length, at most 48 of them where a week is not too short for that. */
+/** The report's time in equal intervals, at most 48 unless that would make them longer than a week. */
 export function timeParts({ since, until, rows, reasons: all }: ActivityReport): readonly TimePart[] {
   const [from, to] = [Date.parse(since), Date.parse(until)];
   const length = lengths.find((each) => (to - from) / each <= mostParts) ?? lengths.at(-1)!;

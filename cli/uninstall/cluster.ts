@@ -8,17 +8,17 @@ import { claimRelease, nodeClassRelease, nodeRelease, type Release } from './rel
 const pollMs = 500;
 const tries = 5;
 
-/** What became of the objects of a cluster. */
+/** The result for the objects of a cluster. */
 export interface Released {
-  /** Objects that taints and finalizers were taken off, by kind. */
+  /** By kind: number of objects whose taints or finalizers were removed. */
   readonly released: Readonly<Record<string, number>>;
   /** Objects that keep theirs, each with the reason. */
   readonly kept: readonly string[];
-  /** Nodes that run on. */
+  /** Nodes that keep running. */
   readonly nodes: readonly string[];
 }
 
-/** Takes off what Stowage has left on nodes, NodeClaims and node classes. */
+/** Removes Stowage's taints, annotations and finalizers from nodes, NodeClaims and node classes. */
 export async function releaseObjects(kube: KubeClient): Promise<Released> {
   const released: Record<string, number> = {};
   const kept: string[] = [];
@@ -49,7 +49,7 @@ async function managedNodes(kube: KubeClient): Promise<Kinds['Node'][]> {
   return [...found.values()];
 }
 
-/** Of kinds that are not installed, or that nobody lets Stowage read, there are none. */
+/** Empty for kinds that are not installed, or without permission to read them. */
 async function listed<K extends Kind>(kube: KubeClient, kind: K, options?: ListOptions): Promise<Kinds[K][]> {
   try {
     return await kube.list(kind, options);
@@ -76,7 +76,7 @@ async function release<K extends Kind>(
   return { kept: 'changes all the time: try again' };
 }
 
-/** Scales Deployments (`namespace/name`) to none and waits until their pods are gone. */
+/** Scales Deployments (`namespace/name`) to zero and waits until their pods are gone. */
 export async function stopDeployments(kube: KubeClient, refs: readonly string[], withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   for (const ref of refs) {

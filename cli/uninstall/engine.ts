@@ -4,11 +4,11 @@ import type { Client } from '@temporalio/client';
 import { workflowIds } from '../../core/ids.js';
 
 const because = 'stowage uninstall';
-/** Visibility tells of a workflow some time after it has started. */
+/** New workflows appear in visibility with a delay. */
 const quietPolls = 3;
 const pollMs = 1000;
 
-/** Terminates every workflow of the cluster, until none is listed for some looks on end. Gives how many there were. */
+/** Terminates every workflow of the cluster, until several consecutive lists are empty. Returns their number. */
 export async function terminateWorkflows(client: Client, cluster: string): Promise<number> {
   const ended = new Set<string>();
   const entities = [workflowIds.provision, workflowIds.disrupt, workflowIds.offerings].map((of) => of(cluster));
@@ -29,7 +29,7 @@ async function runningOf(client: Client, cluster: string): Promise<string[]> {
   return ids;
 }
 
-/** False where it does not run any more. */
+/** False if it is not running any more. */
 async function terminate(client: Client, workflowId: string): Promise<boolean> {
   try {
     await client.workflow.getHandle(workflowId).terminate(because);

@@ -1,32 +1,32 @@
 import { annotations, finalizers, taints } from '../../api/labels.js';
 import type { KubernetesObject, Node } from '../../api/kubernetes.js';
 
-/*
- * What Stowage has left on objects of a cluster that it is removed from. What keeps nodes in use is taken off: taints of disruptions
- * that nobody goes on with, and finalizers that nobody would act on. An object that is being deleted keeps its finalizer: without it
- * the object would vanish, and its instance would run on with nothing that names it.
+/**
+ * Which of Stowage's marks to remove from objects of a cluster. Those that prevent the use of nodes are removed: taints
+ * of abandoned disruptions, and finalizers without a controller. A deleting object keeps its finalizer: otherwise it
+ * would vanish, and its instance would keep running unnoticed.
  */
 
-/** A JSON merge patch for an object, or why nothing is done about it. */
+/** A JSON merge patch for an object, or why it is left unchanged. */
 export type Release = { readonly patch: object } | { readonly kept: string } | undefined;
 
 const ownTaints: ReadonlySet<string> = new Set([taints.disrupted.key, taints.steer.key]);
 
-/** A managed node without the taints of disruptions and without the finalizer. */
+/** Removes the taints of disruptions and the finalizer from a managed node. */
 export function nodeRelease(node: Node): Release {
   const released = finalizerRelease(node, finalizers.termination);
   const before = node.spec?.taints ?? [];
   const left = before.filter(({ key }) => !ownTaints.has(key));
   if (released !== undefined && 'kept' in released) return released;
   if (left.length === before.length) return released;
-  // Others put taints on, too.
+  // Other components add taints too.
   const metadata = { resourceVersion: node.metadata.resourceVersion };
   return { patch: { ...(released?.patch ?? { metadata }), spec: { taints: left } } };
 }
 
 const withoutOwner = { [annotations.disruptionOwner]: null, [annotations.disruptionOwnerRun]: null };
 
-/** A NodeClaim without the finalizer and without the mark of who disrupts it. */
+/** Removes the finalizer and the disruption owner from a NodeClaim. */
 export function claimRelease(claim: KubernetesObject): Release {
   const released = finalizerRelease(claim, finalizers.termination);
   if (released !== undefined && 'kept' in released) return released;
@@ -35,7 +35,7 @@ export function claimRelease(claim: KubernetesObject): Release {
   return { patch: { metadata: { ...metadata, annotations: withoutOwner } } };
 }
 
-/** An EC2NodeClass without the finalizer that ends its instance profile. */
+/** Removes the finalizer for the instance profile from an EC2NodeClass. */
 export function nodeClassRelease(nodeClass: KubernetesObject): Release {
   return finalizerRelease(nodeClass, finalizers.ec2NodeClass);
 }
@@ -48,7 +48,7 @@ function finalizerRelease({ metadata }: KubernetesObject, finalizer: string): Re
   }
   return {
     patch: {
-      // Somebody may have added or removed one since it was read.
+      // A finalizer may have been added or removed since it was read.
       metadata: {
         resourceVersion: metadata.resourceVersion,
         finalizers: present.filter((each) => each !== finalizer),

@@ -7,7 +7,7 @@ import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
 import { onOneLine } from '../../core/text.js';
 import { timeText } from '../../core/time.js';
 
-/** What `stowage why` found out, for `-o json`. */
+/** The result of `stowage why`, for `-o json`. */
 export interface Why {
   readonly subject: string;
   readonly answer: string;
@@ -26,15 +26,15 @@ export interface WhyWorkflow {
   readonly failure?: string;
 }
 
-/** What is known of a NodeClaim. */
+/** Everything known about a NodeClaim. */
 export interface ClaimKnown {
   readonly claim: NodeClaim;
   readonly workflows: readonly WhyWorkflow[];
-  /** What `disrupt` says of its node; undefined where there is no node to ask about. */
+  /** The verdict of `disrupt` for its node; undefined if there is no node. */
   readonly verdict: Pick<NodeVerdict, 'verdict' | 'why'> | { readonly unknown: string } | undefined;
 }
 
-/** What its reader came to ask: how far it has come, whether it goes, or why it stays. */
+/** The main answer: its progress, whether it is being disrupted, or why it stays. */
 export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
   if (claim.metadata.deletionTimestamp !== undefined) return disruptionText(workflows);
   const missing = claimLifecycle.find((type) => conditionOf(claim, type)?.status !== 'True');
@@ -69,7 +69,10 @@ export function claimText(claim: NodeClaim): string {
   return `NodeClaim ${claim.metadata.name ?? ''} of ${poolText(nodePool)} (${what})`;
 }
 
-/** The answer first, then what it is, then what is under way for it with its facts, and its launch with why; what else is over has a line. */
+/**
+ * The answer first, then its description, active workflows with their facts, and its launch with the reason; one line
+ * for each closed workflow.
+ */
 export function whyText(why: Why): string {
   const { subject, answer, details, workflows } = onOneLine(why);
   const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];

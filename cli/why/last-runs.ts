@@ -2,10 +2,10 @@ interface Run {
   readonly workflowId: string;
 }
 
-/** One that fails all the time has as many runs as it was started again; others are behind them. */
+/** A workflow that keeps failing has many runs, before those of others. */
 const mostRuns = 500;
 
-/** The first run of each workflow in a list, which is the last one that began: Temporal lists later runs first. */
+/** The first run of each workflow in a list, which is its latest: Temporal lists later runs first. */
 export async function* lastRuns<R extends Run>(runs: AsyncIterable<R>): AsyncGenerator<R> {
   const seen = new Set<string>();
   let read = 0;

@@ -14,25 +14,25 @@ import type { Why } from './claim-answer.js';
 const nodesShown = 10;
 const workflowsShown = 20;
 
-/** What is known of a NodePool. */
+/** Everything known about a NodePool. */
 export interface PoolKnown {
   readonly name: string;
   /** Undefined for one that was deleted without its nodes. */
   readonly pool: NodePool | undefined;
   readonly report: StatusReport;
   readonly budgets: readonly BudgetView[];
-  /** How many pods its nodes have, as far as that was asked. */
+  /** Number of pods by node, for the nodes queried. */
   readonly podsByNode: ReadonlyMap<string, number>;
 }
 
-/** The nodes of which `poolAnswer` shows the pods. */
+/** The nodes whose pods `poolAnswer` shows. */
 export const nodesToShow = ({ claims }: Pick<StatusReport, 'claims'>, nodePool: string): string[] =>
   claims
     .filter((claim) => claim.nodePool === nodePool && claim.node !== '')
     .slice(0, nodesShown)
     .map(({ node }) => node);
 
-/** What keeps it from launching, then its nodes and their price, the pods that it cannot take, and what limits disruption there. */
+/** What prevents launches, then its nodes and their price, the pods that it cannot take, and what limits disruption. */
 export function poolAnswer(known: PoolKnown): Why {
   const { name, report } = known;
   return {
@@ -58,7 +58,10 @@ export function poolAnswer(known: PoolKnown): Why {
   };
 }
 
-/** The NodePools of `limited: its limits are used up; gpu, small and 2 more NodePools: ...`, as messages of pods name them (packing/output). */
+/**
+ * The NodePools in messages of pods such as `limited: its limits are used up; gpu, small and 2 more NodePools: ...`
+ * (packing/output).
+ */
 const poolsIn = (why: string): string[] =>
   why.split('; ').flatMap((part) => (part.split(': ')[0] ?? '').split(/, | and /));
 
@@ -116,7 +119,7 @@ function nodesOf({ name, report: { pools, claims }, podsByNode }: PoolKnown): st
   ];
 }
 
-/** Pauses that reach it, what its budgets allow, and which of its nodes stay for what. */
+/** Pauses that apply to it, what its budgets allow, and why its nodes stay. */
 function disruptionOf({ name, report: { pauses, stays, claims }, budgets }: PoolKnown): string[] {
   const nodes = new Set(claims.filter(({ nodePool }) => nodePool === name).map(({ node }) => node));
   const reaches = ({ scope: { kind, name: of = '' } }: StatusReport['pauses'][number]): boolean =>
