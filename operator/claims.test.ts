@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { finalizers, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -218,6 +218,34 @@ describe("the operator's workflows for NodeClaims", () => {
     world.kube.put('Node', { ...node, status: { conditions: [{ ...condition, status: 'True' }] } });
 
     await seen('nodeChanged uid-c1');
+  });
+
+  test('a node that is Ready soon after it joined wakes its launch once, one that is not after a while (registration/in-one-step)', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const status = (providerID: string): object => ({ status: { providerID } });
+    const put = (name: string, ready: 'True' | 'False'): void =>
+      void world.kube.put('Node', {
+        metadata: { name },
+        spec: { providerID: `fake:///a/${name}` },
+        status: { conditions: [{ type: 'Ready', status: ready }] },
+      });
+    for (const name of ['soon', 'late']) world.kube.put('NodeClaim', claim(name, status(`fake:///a/${name}`)));
+    await world.synced();
+    stops.push(watchClaims(context()));
+    const signalled = (): string[] => calls.filter((call) => call.startsWith('nodeChanged'));
+    for (const name of ['soon', 'late']) put(name, 'False');
+    await world.synced();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(signalled()).toEqual([]);
+    put('soon', 'True');
+    await world.synced();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(signalled()).toEqual(['nodeChanged uid-soon']);
+
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+
+    expect(signalled()).toEqual(['nodeChanged uid-soon', 'nodeChanged uid-late']);
   });
 
   // Rule `provisioning/pending-pods`.

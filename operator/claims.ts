@@ -11,8 +11,11 @@ import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
 
-/** A node that joins is written by several within this: the launch is told once. */
-const collectMs = 200;
+/**
+ * A node that joins is written by several within this: its launch is signalled once. One that is not Ready yet may be so before it has to be registered: then
+ * both are one step (registration/in-one-step).
+ */
+const collectMs = { ready: 200, notReady: 2000 };
 
 /**
  * Follows NodeClaims and their Nodes: the reconciler looks at a claim when either changes, and workflows that wait for either are
@@ -33,7 +36,8 @@ export function watchClaims(context: OperatorContext): () => void {
     const { providerID } = claim.status ?? {};
     if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
     if (!isManaged(context, claim.spec.nodeClassRef)) return;
-    if (cache.nodeByProviderId(providerID) !== undefined) nodes.addAfter(claim.metadata.uid ?? '', collectMs);
+    const node = cache.nodeByProviderId(providerID);
+    if (node !== undefined) nodes.addAfter(claim.metadata.uid ?? '', collectFor(node));
   };
   const stops = [
     cache.onEach('NodeClaim', ({ type, object, previous }) => {
@@ -50,7 +54,7 @@ export function watchClaims(context: OperatorContext): () => void {
       const { name, uid } = identityOf(claim);
       if (isDeleting(object) || (type !== 'deleted' && isUnregistered(object, claim))) queue.add(name);
       const changed = type === 'deleted' || previous === undefined || readiness(previous) !== readiness(object);
-      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(uid, collectMs);
+      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(uid, collectFor(object));
       // Nodes that a claim's own deletion waits for are watched by the drain itself.
     }),
   ];
@@ -80,6 +84,8 @@ async function signalExpiration({ starter }: OperatorContext, uid: string): Prom
 function becameInitialized(before: NodeClaim, after: NodeClaim): boolean {
   return !isTrue(before.status?.conditions, 'Initialized') && isTrue(after.status?.conditions, 'Initialized');
 }
+
+const collectFor = ({ status }: Node): number => collectMs[isTrue(status?.conditions, 'Ready') ? 'ready' : 'notReady'];
 
 /** What registration and initialization wait for: neither heartbeats nor what they write themselves. */
 function readiness({ spec, status }: Node): string {

@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
@@ -197,6 +197,7 @@ describe('launching a claim', () => {
     await launched();
     const before = { status: { providerID: null, conditions: [] } };
     await world.kube.patch('NodeClaim', { name: 'c1' }, before, { subresource: 'status' });
+    await world.synced();
 
     await expect(launch.syncNode({ claim })).resolves.toEqual({ state: 'unlaunched' });
   });
@@ -277,6 +278,34 @@ describe('launching a claim', () => {
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized', untagged: true });
 
     expect(written.filter((kind) => kind !== 'NodePool')).toEqual(['Node', 'NodeClaim']);
+  });
+
+  test('of a claim that the cache knows to have an instance nothing is read; one that it lacks is read', async () => {
+    await launched();
+    const read = vi.spyOn(world.kube, 'get');
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ reason: 'NodeNotFound' });
+    expect(read.mock.calls).toEqual([['NodeClaim', { name: 'c1' }]]);
+    await putNode({});
+    read.mockClear();
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+
+    expect(read.mock.calls).toEqual([]);
+  });
+
+  test('a node is counted as created once, also where the cache has not seen its registration yet', async () => {
+    await launched();
+    await putNode({ ready: false });
+    const count = vi.spyOn(world.deps.metrics, 'count');
+    const [seen, node] = [world.deps.cache.get('NodeClaim', claim), world.deps.cache.get('Node', { name: 'n1' })!];
+    const get = vi.spyOn(world.deps.cache, 'get').mockImplementation(((kind: Kind) =>
+      kind === 'NodeClaim' ? seen : undefined) as typeof world.deps.cache.get);
+    const all = vi.spyOn(world.deps.cache, 'all').mockImplementation(((kind: Kind) =>
+      kind === 'Node' ? [node] : []) as typeof world.deps.cache.all);
+    for (let attempt = 0; attempt < 2; attempt++) await launch.syncNode({ claim });
+
+    expect(count.mock.calls.filter(([name]) => name === 'nodes_created_total')).toHaveLength(1);
+    for (const each of [get, all]) each.mockRestore();
   });
 
   test('conditions that somebody took off an initialized claim come again, Launched with them', async () => {

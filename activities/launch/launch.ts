@@ -139,7 +139,7 @@ async function sync(
   { claim: ref, live = false }: { readonly claim: ClaimRef; readonly live?: boolean },
   { nominator, batches }: Nominations,
 ): Promise<NodeSync> {
-  const claim = await getClaim(deps.kube, ref);
+  const claim = await claimToSync(deps, ref, live);
   if (claim === undefined) return { state: 'gone' };
   const withoutInstance = stateWithoutInstance(claim);
   if (withoutInstance !== undefined) return withoutInstance;
@@ -159,6 +159,13 @@ async function sync(
   }
 }
 
+/** That of the watch cache where it has an instance, which it never loses: all that is written is written over the version that was seen. */
+async function claimToSync(deps: ActivityDeps, ref: ClaimRef, live: boolean): Promise<NodeClaim | undefined> {
+  const known = live ? undefined : deps.cache.get('NodeClaim', { name: ref.name });
+  const isLaunched = known?.metadata.uid === ref.uid && (known.status?.providerID ?? '') !== '';
+  return isLaunched ? known : getClaim(deps.kube, ref);
+}
+
 /** The instance has no Node, or more than one (`node`). */
 async function awaitNode(
   deps: ActivityDeps,
@@ -170,7 +177,7 @@ async function awaitNode(
   const { reason, message, ...condition } = whyNoNode(node, registered);
   // What an initialized claim says outlives the time in which its Node comes anew.
   if (!isTrue(claim.status?.conditions, 'Initialized'))
-    await setConditions(deps, ref, [{ ...condition, reason, message }]);
+    await setConditions(deps, ref, [{ ...condition, reason, message }], { seen: claim });
   const ended = node === undefined && !registered ? await endedWhileAwaited(deps, claim) : undefined;
   if (ended !== undefined) return { ...awaitsNoNode, message: ended.message };
   return { state: 'waiting', reason, message, registered };
@@ -279,13 +286,19 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
     return initialise(deps, ref, claim, node);
   }
   const why = whyNotInitialized(claim, node);
-  await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }, initializedCondition(why)], {
-    nodeName: name,
-    seen: claim,
-  });
-  await recordRegistration(deps, claim, { registered: true });
-  const { nodePool, zone } = labelsOf(claim);
-  deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
+  let isFirst = false;
+  const changes = [{ type: 'Registered', status: 'True' }, initializedCondition(why)] as const;
+  const registered = (live: NodeClaim): ClaimChange => {
+    isFirst = !isTrue(live.status?.conditions, 'Registered');
+    return { status: { conditions: conditionsWith(deps, live, ...changes), nodeName: name } };
+  };
+  await updateClaim(deps.kube, ref, registered, claim);
+  // What the cache has of the claim may be from before another attempt.
+  if (isFirst) {
+    await recordRegistration(deps, claim, { registered: true });
+    const { nodePool, zone } = labelsOf(claim);
+    deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
+  }
   return nodeUp(claim, node, why);
 }
 

@@ -1,11 +1,15 @@
-import { writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { karpenterOnKwok } from '../peer.js';
 import { median } from '../median.js';
 import { bare } from '../report.js';
-import { karpenterEngine, race, stowageEngine, type StepResult } from './race.js';
+import { repositoryRoot } from '../../stack/paths.js';
+import { type Engine, karpenterEngine, race, stowageEngine, type StepResult } from './race.js';
 import { scenarios } from './scenarios.js';
 
 interface RaceOptions {
@@ -14,6 +18,7 @@ interface RaceOptions {
   readonly runs: string;
   readonly firstSteps?: string;
   readonly node?: readonly string[];
+  readonly image?: string;
   readonly json?: string;
   readonly keep?: string;
 }
@@ -28,27 +33,38 @@ await new Command('bench:race')
   .option('--runs <n>', 'of each; the table has medians', '1')
   .option('--first-steps <n>', 'leave out the steps of a scenario after these')
   .option('--node <flags...>', 'flags of Node for Stowage, such as --cpu-prof')
+  .option('--image <folder>', 'what tools/build/image.mjs wrote, of another build than this')
   .option('--json <file>', 'write every result there')
   .option('--keep <folder>', 'logs and databases of each stack stay in a folder there')
   .action(run)
   .parseAsync();
 
-async function run({ scenario, engine, runs, firstSteps, node, json, keep }: RaceOptions): Promise<void> {
+async function run({ scenario, engine, runs, firstSteps, node, image, json, keep }: RaceOptions): Promise<void> {
   const results: (StepResult & { scenario: string })[] = [];
+  const engines: Engine[] = [];
+  for (const each of engine)
+    engines.push(each === 'stowage' ? stowageEngine(image ?? (await ownImage()), node) : karpenterEngine(await karpenterOnKwok(say)));
   for (const name of scenario) {
     const made = scenarios[name]!();
     const steps = made.steps.slice(0, firstSteps === undefined ? undefined : Number(firstSteps));
     for (let i = 0; i < Number(runs); i++) {
-      for (const each of engine) {
-        const chosen = each === 'stowage' ? stowageEngine(node) : karpenterEngine(await karpenterOnKwok(say));
-        const folder = keep === undefined ? undefined : join(keep, `${name}-${each}-${i}`);
-        for (const result of await race(chosen, { ...made, steps }, { say, keep: folder }))
+      for (const each of engines) {
+        const folder = keep === undefined ? undefined : join(keep, `${name}-${each.name}-${i}`);
+        for (const result of await race(each, { ...made, steps }, { say, keep: folder }))
           results.push({ scenario: name, ...result });
         if (json !== undefined) writeFileSync(json, `${JSON.stringify(results, null, 1)}\n`);
       }
     }
   }
   process.stdout.write(`${tableOf(results)}\n`);
+}
+
+/** Writes what the image holds, for as long as this process lives. */
+async function ownImage(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-image-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  await promisify(execFile)(process.execPath, [join(repositoryRoot(), 'tools/build/image.mjs'), folder]);
+  return folder;
 }
 
 /** A row for what is measured, a column for each step of each engine. */

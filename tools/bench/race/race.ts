@@ -13,7 +13,6 @@ import type { CatalogueEntry } from '../../../test/checker/types.js';
 import { kwokCatalogue } from '../../../test/cases/kwok.js';
 import { kwokPool } from '../../../test/cases/kwok-pool.js';
 import { quietMs } from '../../../test/simulation/scale-down/result.js';
-import { repositoryRoot } from '../../stack/paths.js';
 import { freePorts } from '../../stack/ports.js';
 import { startStack, type Stack } from '../../stack/stack.js';
 import { type Cost, Meter } from './meters.js';
@@ -27,12 +26,17 @@ export interface Engine {
   readonly environment: (stack: Stack) => NodeJS.ProcessEnv;
 }
 
-/** `flags` go to Node, such as --cpu-prof. */
-export const stowageEngine = (flags: readonly string[] = []): Engine => ({
+/** What is in the image at `folder`, as the image runs it (Dockerfile). `flags` go to Node, such as --cpu-prof. */
+export const stowageEngine = (folder: string, flags: readonly string[] = []): Engine => ({
   name: 'stowage',
-  command: [process.execPath, ...flags, join(repositoryRoot(), 'bin/stowage'), 'run'],
+  command: [process.execPath, ...flags, join(folder, 'main.js'), 'run'],
   temporal: true,
-  environment: (stack) => stack.environment,
+  environment: (stack) => ({
+    ...stack.environment,
+    NODE_ENV: 'production',
+    NODE_OPTIONS: '--max-semi-space-size=2',
+    MALLOC_ARENA_MAX: '2',
+  }),
 });
 
 export const karpenterEngine = (program: string): Engine => ({
@@ -248,7 +252,10 @@ async function start(
   const ready = async (): Promise<void> => {
     const isReady = async (): Promise<boolean> =>
       (await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined))?.ok === true;
-    while (child.exitCode === null && !(await isReady())) await sleep(pollMs);
+    while (!(await isReady())) {
+      if (child.exitCode !== null) throw new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+      await sleep(pollMs);
+    }
     // Both engines list everything once they are ready.
     await sleep(5000);
   };
