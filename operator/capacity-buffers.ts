@@ -15,7 +15,7 @@ export function watchCapacityBuffers(context: OperatorContext): () => void {
   const queue = new WorkQueue(
     'signalling provision: capacity buffers',
     async () => {
-      if (cache.all('CapacityBuffer').some(isActive)) await starter.podsPending({ again: true });
+      if (cache.all('CapacityBuffer').some(isActive)) await starter.podsPending();
       return { afterMs: againMs };
     },
     log,

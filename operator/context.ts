@@ -1,5 +1,4 @@
 import type { ActivityDeps } from '../activities/deps.js';
-import type { BatchWindow } from '../workflows/messages.js';
 import type { Starter } from './starter.js';
 import type { Finding } from './stuck/findings.js';
 import type { WorkflowReconciler } from './workflow-reconciler.js';
@@ -12,7 +11,8 @@ export interface OperatorContext extends Pick<
   readonly starter: Starter;
   /** Starts the workflows that Kubernetes says have to run. */
   readonly workflows: Pick<WorkflowReconciler, 'claimChanged' | 'poolChanged'>;
-  readonly window: BatchWindow;
+  /** Milliseconds (provisioning/batch-window). */
+  readonly window: { readonly idleMs: number; readonly maxMs: number };
   /** Does something so that its requests to the API server go before others that wait. */
   readonly urgently?: <T>(work: () => T) => T;
   /** Knows what keeps nodes from being planned, if anything does, and tells when that changes. */

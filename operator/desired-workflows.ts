@@ -22,8 +22,11 @@ import type {
 import type { WorkflowStart, ObservedCluster } from './observed-cluster.js';
 import { desiredForPool } from './desired-for-pool.js';
 
-/** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
-const launchGraceMs = 5000;
+/**
+ * The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long, since all claims of a plan are created
+ * first. One made by hand, without the finalizer that a plan's claims are created with, has nobody else who starts it.
+ */
+const launchGraceMs = { planned: 60_000, byHand: 5000 };
 
 export interface DesiredWorkflows {
   /** In the order in which they are to be started. */
@@ -34,7 +37,7 @@ export interface DesiredWorkflows {
 
 /** Every workflow that has to run for the cluster as it is. */
 export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
-  const starts = [entityStart(observed, 'provision'), entityStart(observed, 'disrupt')];
+  const starts = [entityStart(observed.cluster, 'provision'), entityStart(observed.cluster, 'disrupt')];
   const unreadable: DesiredWorkflows['unreadable'][number][] = [];
   const add = <T extends NodeClaim | NodePool>(
     kind: string,
@@ -62,16 +65,12 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
 }
 
 /** An entity workflow of the cluster: there is one of each, and it never ends. */
-export function entityStart(
-  { cluster, window }: Pick<ObservedCluster, 'cluster' | 'window'>,
-  entity: Entity,
-): WorkflowStart {
-  const provision: ProvisionInput = { cluster, window };
-  const disrupt: DisruptInput = { cluster };
+export function entityStart(cluster: string, entity: Entity): WorkflowStart {
+  const input: ProvisionInput & DisruptInput = { cluster };
   return {
     workflowId: workflowIds[entity](cluster),
     type: entity,
-    input: entity === 'provision' ? provision : disrupt,
+    input,
     summary: entity === 'provision' ? 'pending pods become nodes' : 'removes nodes that are not needed',
     afterCompletion: 'startAgain',
   };
@@ -94,8 +93,9 @@ export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): re
 
 /** How long until the claim's launch is due to be looked for, milliseconds; undefined when nothing changes by waiting. */
 export function launchDueIn({ now }: Pick<ObservedCluster, 'now'>, { metadata }: NodeClaim): number | undefined {
-  const rest = Date.parse(metadata.creationTimestamp ?? '') + launchGraceMs - now;
-  return rest > 0 ? Math.min(rest, launchGraceMs) : undefined;
+  const graceMs = launchGraceMs[metadata.finalizers?.includes(finalizers.termination) === true ? 'planned' : 'byHand'];
+  const rest = Date.parse(metadata.creationTimestamp ?? '') + graceMs - now;
+  return rest > 0 ? Math.min(rest, graceMs) : undefined;
 }
 
 function launchOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {

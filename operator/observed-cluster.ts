@@ -4,7 +4,6 @@ import type { Node } from '../api/kubernetes.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { RepairPolicy, NodeClass } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
-import type { BatchWindow } from '../workflows/messages.js';
 
 /** A workflow that has to run, and what it is started with. */
 export interface WorkflowStart {
@@ -22,7 +21,6 @@ export interface WorkflowStart {
 /** What the reconciler reads of Kubernetes and of the settings. */
 export interface ObservedCluster {
   readonly cluster: string;
-  readonly window: BatchWindow;
   readonly gates: Pick<FeatureGates, 'NodeRepair' | 'StaticCapacity'>;
   /** Milliseconds of the epoch. */
   readonly now: number;

@@ -10,9 +10,8 @@ import type { Kind } from '../kube/port.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import type { Requeue } from './work-queue.js';
 
-/** Pods of one `kubectl apply` come within this; one signal is for all. While more and more come, signals are this far apart. */
-const collectMs = { first: 100, others: 500 };
 /** How often pods that pend are looked at. That takes nothing of Temporal. */
 const lookMs = 10_000;
 /** That pods still pend is signalled again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
@@ -22,33 +21,32 @@ const newPods = 'new';
 const stillPending = 'still';
 const pods = 'pods';
 
-/** Tells `provision` of pods that pend for lack of a node (provisioning/pending-pods). */
+/** Signals `provision` that pods pend for lack of a node (provisioning/pending-pods): once for those that come in one window (provisioning/batch-window). */
 export function watchPendingPods(context: OperatorContext): () => void {
-  const { now } = context;
-  /** When what `newPods` stands for was first seen. */
-  let firstSeen: number | undefined;
+  const { now, starter, window } = context;
+  /** While the window is open, when its first and its last pod came, by a clock that does not go back. */
+  let open: { readonly first: number; readonly last: number } | undefined;
   const noteNew = (): void => {
-    firstSeen ??= now();
-    queue.addAfter(newPods, now() - signalledAt < collectMs.others ? collectMs.others : collectMs.first);
+    const last = performance.now();
+    open = { first: open?.first ?? last, last };
+    queue.addAfter(newPods, window.idleMs);
   };
-  let signalledAt = 0;
-  const takeSeen = (key: string): number => {
-    if (key !== newPods) return now();
-    const seen = firstSeen ?? now();
-    firstSeen = undefined;
-    signalledAt = now();
-    return seen;
+  // Which pods they are is read when they are planned for.
+  const signal = async (key: string): Promise<Requeue | undefined> => {
+    const at = performance.now();
+    const { first, last } = open ?? { first: at, last: -Infinity };
+    const restMs = Math.min(last + window.idleMs, first + window.maxMs) - at;
+    if (key === newPods && restMs > 0) return { afterMs: restMs };
+    open = undefined;
+    const what = key === newPods ? 'pods pend' : 'pods still pend';
+    await inSpan(what, now() - (at - first), () => starter.podsPending());
+    return undefined;
   };
-  const queue = new WorkQueue(
-    'signalling provision: pending pods',
-    (key) => signalPending(context, key, takeSeen(key)),
-    context.log,
-    1,
-  );
+  const queue = new WorkQueue('signalling provision: pending pods', signal, context.log, 1);
   // One that waits for its node may lack it later, without any change of its own.
   let repeated = { of: '', times: 0, againAt: 0 };
   const signalAgain = (pending: readonly Pod[]): void => {
-    if (!pending.some((pod) => lacksNode(context, pod))) return;
+    if (open !== undefined || !pending.some((pod) => lacksNode(context, pod))) return;
     const of = whatDecides(context, pending);
     if (of === repeated.of && now() < repeated.againAt) return;
     const times = of === repeated.of ? repeated.times + 1 : 1;
@@ -82,13 +80,6 @@ export function watchPendingPods(context: OperatorContext): () => void {
     stopNodes();
     for (const each of [looks, queue]) each.stop();
   };
-}
-
-/** Which pods they are is read when they are planned for. */
-async function signalPending({ starter }: OperatorContext, key: string, sinceMs: number): Promise<undefined> {
-  const again = key === stillPending;
-  await inSpan(again ? 'pods still pend' : 'pods pend', sinceMs, () => starter.podsPending({ again }));
-  return undefined;
 }
 
 /** Kinds of which objects, and what they specify, decide where pods fit. */

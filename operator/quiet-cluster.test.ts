@@ -9,7 +9,7 @@ import type { Starter } from './starter.js';
 
 describe('the operator in a cluster in which nothing happens', () => {
   let world: ActivityWorld;
-  let signals: boolean[];
+  let signals: number[];
   let stop: () => void;
 
   beforeEach(async () => {
@@ -26,19 +26,19 @@ describe('the operator in a cluster in which nothing happens', () => {
   const context = (): OperatorContext => ({
     ...world.deps,
     starter: {
-      podsPending: ({ again }: { again: boolean }) => {
-        signals.push(again);
+      podsPending: () => {
+        signals.push(world.clock.now);
         return Promise.resolve();
       },
     } as unknown as Starter,
     window: { idleMs: 1000, maxMs: 10_000 },
     workflows: idleWorkflows,
   });
-  const putPod = (nodeName?: string): void => {
+  const putPod = (nodeName?: string, name = 'web'): void => {
     const pending = { conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }] };
     const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
     const status = nodeName === undefined ? pending : { phase: 'Running' };
-    world.kube.put('Pod', { metadata: { name: 'web', namespace: 'shop', uid: 'u' }, spec, status });
+    world.kube.put('Pod', { metadata: { name, namespace: 'shop', uid: name }, spec, status });
   };
 
   const pass = async (seconds: number): Promise<void> => {
@@ -58,7 +58,7 @@ describe('the operator in a cluster in which nothing happens', () => {
     putPod();
     await world.synced();
     await pass(20);
-    expect(signals).toEqual([false, true, true]);
+    expect(signals).toHaveLength(3);
     await pass(3600);
     expect(signals.length).toBeLessThan(15);
 
@@ -66,12 +66,37 @@ describe('the operator in a cluster in which nothing happens', () => {
     world.kube.put('NodePool', nodePool('default'));
     await world.synced();
     await pass(10);
-    expect(signals.slice(before)).toEqual([true]);
+    expect(signals).toHaveLength(before + 1);
 
     putPod('node-a');
     await world.synced();
     await pass(10);
     expect([signals.length, vi.getTimerCount()]).toEqual([before + 1, timers]);
+  });
+
+  test('pods are signalled once a second after the last new one, at most ten after the first (provisioning/batch-window)', async () => {
+    stop = watchPendingPods(context());
+    let pods = 0;
+    const pend = async (everyMs: number, forMs: number): Promise<number[]> => {
+      const [began, before] = [world.clock.now, signals.length];
+      for (let ms = 0; ms < forMs; ms += everyMs) {
+        putPod(undefined, `pod-${pods++}`);
+        await world.synced();
+        for (let passed = 0; passed < everyMs; passed += 100) {
+          world.clock.now += 100;
+          await vi.advanceTimersByTimeAsync(100);
+        }
+      }
+      return signals.slice(before).map((at) => at - began);
+    };
+    expect(await pend(400, 800)).toEqual([]);
+    await pass(1);
+    expect(signals).toHaveLength(1);
+
+    await pass(2);
+    const [first] = await pend(400, 12_000);
+    expect(first).toBeGreaterThanOrEqual(9900);
+    expect(first).toBeLessThanOrEqual(10_100);
   });
 
   // Rule `node-pools/status`.

@@ -5,7 +5,6 @@ import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
 import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
 import {
-  type BatchWindow,
   type ClaimRef,
   type HandleInterruptionInput,
   type InterruptionNotice,
@@ -50,27 +49,22 @@ export class Starter implements WorkflowEngine {
   constructor(
     private readonly client: Client,
     private readonly cluster: string,
-    private readonly window: BatchWindow,
   ) {}
 
-  async podsPending({ again }: { readonly again: boolean } = { again: false }): Promise<void> {
-    const { type, workflowId, input, summary } = entityStart(
-      { cluster: this.cluster, window: this.window },
-      'provision',
-    );
+  async podsPending(): Promise<void> {
+    const { type, workflowId, input, summary } = entityStart(this.cluster, 'provision');
     await this.client.workflow.signalWithStart(type, {
       workflowId,
       ...startOptions(type, { cluster: this.cluster }),
       args: [input],
       signal: podsPendingSignal,
-      signalArgs: [{ again, window: this.window }],
       staticSummary: summary,
     });
   }
 
   /** Something changed that decides which nodes may go. */
   async disrupt(): Promise<void> {
-    const { type, workflowId, input, summary } = entityStart({ cluster: this.cluster, window: this.window }, 'disrupt');
+    const { type, workflowId, input, summary } = entityStart(this.cluster, 'disrupt');
     await this.client.workflow.signalWithStart(type, {
       workflowId,
       ...startOptions(type, { cluster: this.cluster }),

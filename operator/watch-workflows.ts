@@ -37,11 +37,10 @@ export function watchWorkflows(context: OperatorContext, reconciler: WorkflowRec
 }
 
 /** The cluster as the reconciler reads it; nothing is copied before it is asked for. */
-export function observedCluster(context: Omit<OperatorContext, 'workflows'>): ObservedCluster {
-  const { cluster, cache, cloud, gates, window, now } = context;
+export function observedCluster(context: Omit<OperatorContext, 'workflows' | 'window'>): ObservedCluster {
+  const { cluster, cache, cloud, gates, now } = context;
   return {
     cluster,
-    window,
     gates,
     now: now(),
     get claims() {

@@ -6,7 +6,7 @@ import type { Node, ObjectMeta } from '../api/kubernetes.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
-import { claimAt, cluster, clusterOf, created, situations, window } from '../test/builders/observed-clusters.js';
+import { claimAt, cluster, clusterOf, created, situations } from '../test/builders/observed-clusters.js';
 import type { Situation, Stage } from '../test/builders/observed-clusters.js';
 import { desiredWorkflows, entityStart } from './desired-workflows.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
@@ -62,8 +62,8 @@ describe('workflows that should run', () => {
     const { starts } = desiredWorkflows(cluster());
 
     expect(starts).toEqual([
-      entityStart({ cluster: 'test', window }, 'provision'),
-      entityStart({ cluster: 'test', window }, 'disrupt'),
+      entityStart('test', 'provision'),
+      entityStart('test', 'disrupt'),
     ]);
     expect(starts.map(({ workflowId }) => workflowId)).toEqual(['test/provision', 'test/disrupt']);
   });
@@ -288,9 +288,11 @@ describe('the workflow reconciler', () => {
   test('looks at a changed claim by itself, and leaves a new one to its creator for a moment', async () => {
     const engine = new FakeEngine();
     const fresh = claimAt('new', 'c');
+    const byHand = { ...fresh, metadata: { ...fresh.metadata, finalizers: [] } };
     const reconciler = reconcilerOf(engine, () => cluster({ claims: [fresh] }));
 
-    expect(await reconciler.claimChanged(fresh)).toEqual({ afterMs: 5000 });
+    expect(await reconciler.claimChanged(fresh)).toEqual({ afterMs: 60_000 });
+    expect(await reconciler.claimChanged(byHand)).toEqual({ afterMs: 5000 });
     expect(engine.starts).toEqual([]);
 
     expect(await reconciler.claimChanged(claimAt('launching', 'c'))).toBeUndefined();

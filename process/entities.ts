@@ -4,24 +4,20 @@ import type { EntityStarter } from '../activities/deps.js';
 import { DomainError } from '../core/failures.js';
 import { entityStart } from '../operator/desired-workflows.js';
 import { Starter } from '../operator/starter.js';
-import type { BatchWindow, SlotHolder } from '../workflows/messages.js';
+import type { SlotHolder } from '../workflows/messages.js';
 
 /** Starts entity workflows with a client of this process; before `connect` it throws a retryable error. */
 export class TemporalEntities implements EntityStarter {
   private starter: Starter | undefined;
 
-  constructor(
-    private readonly cluster: string,
-    private readonly window: BatchWindow,
-  ) {}
+  constructor(private readonly cluster: string) {}
 
   connect(client: Client): void {
-    this.starter = new Starter(client, this.cluster, this.window);
+    this.starter = new Starter(client, this.cluster);
   }
 
   async ensure(entity: Entity): Promise<void> {
-    const { cluster, window } = this;
-    await this.connected().start(entityStart({ cluster, window }, entity));
+    await this.connected().start(entityStart(this.cluster, entity));
   }
 
   async isOpen(workflowId: string, firstRunId?: string): Promise<boolean> {

@@ -77,14 +77,14 @@ export async function runOperator(
 
 async function lead(world: World, client: Client, signal: AbortSignal): Promise<void> {
   const { settings, log } = world;
-  const { window } = world;
-  const starter = new Starter(client, world.cluster, window);
+  const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
+  const starter = new Starter(client, world.cluster);
   const observe = (): ObservedCluster => observedCluster({ ...world, starter });
   const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
   const memory = noMemory();
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
-  const context: OperatorContext = { ...world, starter, workflows, stuck, urgently };
+  const context: OperatorContext = { ...world, starter, workflows, stuck, urgently, window };
   const temporal = { address: settings.TEMPORAL_ADDRESS };
   await retryUntilWorks(() => starter.disrupt(), temporal, log, signal);
   log.info({ cluster: world.cluster }, 'leading');

@@ -9,7 +9,6 @@ import { createEventRecorder } from '../kube/events.js';
 import { Notifier, notifying } from './notifications/notifier.js';
 import type { Kind } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
-import type { BatchWindow } from '../workflows/messages.js';
 import { createCloud } from './cloud.js';
 import { TemporalEntities } from './entities.js';
 import { faultReporter } from './faults.js';
@@ -35,7 +34,6 @@ export interface World extends ActivityDeps {
   readonly offerings: TemporalOfferingStore;
   readonly entities: TemporalEntities;
   readonly packer: PackingPool;
-  readonly window: BatchWindow;
   readonly identity: string;
   /** All work must run inside its `whileFree`. */
   readonly karpenter: KarpenterGate;
@@ -68,8 +66,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   });
   const events = notifying(recorder, notifierOf(settings, log));
   const offerings = new TemporalOfferingStore(settings.CLUSTER_NAME, cloud, log, () => Date.now());
-  const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
-  const entities = new TemporalEntities(settings.CLUSTER_NAME, window);
+  const entities = new TemporalEntities(settings.CLUSTER_NAME);
   const karpenter = new KarpenterGate({ client: kube, lease: karpenterLease(settings), log, metrics });
   const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics, {
     warmsUp: settings.PACKING_WARM_UP,
@@ -88,7 +85,6 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
     events,
     offerings,
     entities,
-    window,
     packer,
     packing: packingSettings(settings, cloud),
     gates,

@@ -30,8 +30,6 @@ describe('what a workflow is started with', () => {
     expect(malformedInput('handleInterruption', [{ cluster: 'c', instanceId: 'i', notices }])).toMatch(
       'notices[0].at is ',
     );
-    const window = { idleMs: 1, maxMs: 1e300 };
-    expect(malformedInput('provision', [{ cluster: 'c', window }])).toMatch('window.maxMs is 1e+300: give ');
     const command = { id: 'i', nodes: [], finishedAt: 1 };
     expect(malformedInput('measureSavings', [{ cluster: 'c', command }])).toBe(
       'command.nodes is []: give at least one',
@@ -48,7 +46,7 @@ describe('the id under which a workflow is started', () => {
   const ofClaim = { cluster: 'c', claim, nodePool: 'p' };
 
   test.each<[string, object, string]>([
-    ['provision', { cluster: 'c', window: { idleMs: 1, maxMs: 1 } }, workflowIds.provision('c')],
+    ['provision', { cluster: 'c' }, workflowIds.provision('c')],
     ['disrupt', { cluster: 'c' }, workflowIds.disrupt('c')],
     ['offerings', { cluster: 'c' }, workflowIds.offerings('c')],
     ['launchNode', ofClaim, workflowIds.launch('c', 'u')],

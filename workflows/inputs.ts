@@ -33,7 +33,7 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
     object({ cluster: text, command: object({ id: text, nodes: nonEmptyListOf(text), finishedAt: epochMs }) }),
   ],
   ['offerings', ofCluster],
-  ['provision', object({ cluster: text, window: object({ idleMs: span, maxMs: span }) })],
+  ['provision', ofCluster],
   ['repairNode', ofClaim],
   ['replaceDrifted', object({ cluster: text, nodePool: text, poolUid: text, hash: text })],
   ['replaceNode', object({ cluster: text, reason: text, candidate, withinMs: span })],

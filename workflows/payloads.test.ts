@@ -7,7 +7,7 @@ const going = { claim, node: 'n', nodePool: 'p' };
 
 /** Of each signal, what is well formed. */
 const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
-  podsPending: [undefined, { again: true }, { again: false, window: { idleMs: 1, maxMs: 2 } }],
+  podsPending: [undefined],
   deletingNodes: [{ nodes: ['n'], until: 0, marks: [{ kind: 'Node', name: 'n', resourceVersion: '1' }] }],
   replace: [{ id: 'i', nodes: [], replyTo: 'w', reason: 'expired', holdMs: 1 }],
   replacementsPlanned: [{ id: 'i', claims: [claim], unplaced: 0 }],
@@ -36,7 +36,7 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
 
 /** No signal with a payload takes any of these. */
 const nonsense: readonly unknown[] = [7, 'text', true, [7], [null], { nodes: 7 }, { claims: null, id: {} }];
-const withoutPayload = Object.keys(wellFormed).filter((name) => wellFormed[name]![0] === undefined && name !== 'podsPending'); // prettier-ignore
+const withoutPayload = Object.keys(wellFormed).filter((name) => wellFormed[name]![0] === undefined);
 
 const signals = (Object.values(messages) as readonly object[])
   .map((each) => each as { readonly type?: string; readonly name?: string })
@@ -58,10 +58,7 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
 
   test('names the field, what was found and what is allowed, of whatever else is sent', () => {
     if (withoutPayload.includes(name)) return;
-    const bad =
-      name === 'podsPending'
-        ? [null, 7, 'text', [7], { again: 'yes' }, { again: null }, { window: null }, { window: { idleMs: 1 } }]
-        : [undefined, null, ...nonsense];
+    const bad = [undefined, null, ...nonsense];
     for (const payload of bad.filter((each) => !isFine(name, each))) {
       expect([payload, malformed(name, payload)]).toEqual([payload, expect.stringMatching(/ is .+: (give|allowed)/)]);
     }
@@ -79,8 +76,6 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
 
 /** Numbers that no date or timer can be made of, and ids that no server takes. */
 test.each([
-  ['podsPending', { window: { idleMs: 1e300, maxMs: 1e300 } }, 'window.idleMs'],
-  ['podsPending', { window: { idleMs: 1, maxMs: -1 } }, 'window.maxMs'],
   ['deletingNodes', { nodes: [], until: 1e300, marks: [] }, 'until'],
   [
     'deletingNodes',

@@ -26,7 +26,6 @@ const going = object({ claim, node: text, nodePool: text });
 const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
-const batchWindow = object({ idleMs: span, maxMs: span });
 const nodeUntil = object({ node: text, until: epochMs });
 const pauseScope = object({
   kind: oneOf('cluster', 'nodePool', 'reason', 'node'),
@@ -40,7 +39,7 @@ export const interruptionShape = object({ kind: text, instanceId: text, at: epoc
 
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
-  ['podsPending', absentOr(object({ again: absentOr(flag), window: absentOr(batchWindow) }))],
+  ['podsPending', nothing],
   ['deletingNodes', object({ nodes: texts, until: epochMs, marks: listOf(mark), request: absentOr(text), every: absentOr(flag) })],
   ['replace', object({ id: text, nodes: texts, replyTo: workflowId, reason: text, holdMs: span })],
   [

@@ -19,7 +19,6 @@ const passing: ReadonlySet<unknown> = new Set([
     'preparing',
     'idle',
     'watching',
-    'batching',
     'packing',
     'waiting to plan',
     'creating',

@@ -10,11 +10,9 @@ import { nodeClaim, nodeClass, nodePool } from './activity-world.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 export const created = '2026-01-05T11:00:00Z';
-export const window = { idleMs: 1000, maxMs: 10_000 };
 
 export const cluster = (more: Partial<ObservedCluster> = {}): ObservedCluster => ({
   cluster: 'test',
-  window,
   gates: { NodeRepair: true, StaticCapacity: true },
   now,
   claims: [],

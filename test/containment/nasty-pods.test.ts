@@ -119,7 +119,7 @@ test('provision continues as new while a batch holds pods that fit nowhere, and 
   try {
     // Many times as often as the operator tells of them, and with a pause now and then: a run goes on in the next only where nothing comes meanwhile.
     while (longest.runs.size < 3) {
-      for (let n = 0; n < 100; n++) await provision.signal(podsPendingSignal, { again: true });
+      for (let n = 0; n < 100; n++) await provision.signal(podsPendingSignal);
       const isTaken = async (): Promise<boolean> => (await provision.describe()).raw.pendingWorkflowTask === null;
       await on.until('The signals taken', isTaken, 240);
       const { runId, length, bytes } = await runOf();

@@ -88,7 +88,7 @@ function runsOf(workflowId: string): { look(): Promise<number> } {
 
 const provision = (): Signals => {
   const workflowId = workflowIds.provision(on.cluster);
-  return { workflowId, send: () => on.workflow(workflowId).signal(podsPendingSignal, { again: true }) };
+  return { workflowId, send: () => on.workflow(workflowId).signal(podsPendingSignal) };
 };
 
 describe('signals that arrive without end', () => {

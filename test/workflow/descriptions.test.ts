@@ -75,7 +75,7 @@ describe('the example inputs shown in the Temporal UI', () => {
   const hosts: Readonly<Record<string, () => Promise<WorkflowHandle>>> = {
     disrupt: async () => rig.start('disrupt', workflowIds.disrupt(cluster), { cluster }),
     provision: async () =>
-      rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } }),
+      rig.start('provision', workflowIds.provision(cluster), { cluster }),
     offerings: async () => {
       const refused = {
         instanceType: 'c5.large',

@@ -6,9 +6,9 @@ import type { FakeActivities } from './fake-activities.js';
 import { cluster } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-/** The entity that launches nodes for pods and in place of others, with Karpenter's batch window. */
+/** The entity that launches nodes for pods and in place of others. */
 export const startProvision = (rig: WorkflowRig): Promise<WorkflowHandle> =>
-  rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+  rig.start('provision', workflowIds.provision(cluster), { cluster });
 
 /** The entity that knows which nodes may go. */
 export const startDisrupt = (rig: WorkflowRig): Promise<WorkflowHandle> =>

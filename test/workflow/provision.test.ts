@@ -10,7 +10,7 @@ import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-acti
 import { cluster, lengthen, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-const input: ProvisionInput = { cluster, window: { idleMs: 1000, maxMs: 10_000 } };
+const input: ProvisionInput = { cluster };
 const workflowId = workflowIds.provision(cluster);
 
 describe('provision: batches, plans and launches', () => {
@@ -34,48 +34,10 @@ describe('provision: batches, plans and launches', () => {
   };
 
   /** Tells of pending pods, then lets `ms` pass by the server's clock. */
-  const pendThenWait = async (ms: number, again = false): Promise<void> => {
-    await handle.signal(podsPendingSignal, { again });
+  const pendThenWait = async (ms: number): Promise<void> => {
+    await handle.signal(podsPendingSignal);
     await rig.sleep(ms);
   };
-
-  // Rule `provisioning/batch-window`.
-  test('a batch closes one second after the last new pod', async () => {
-    await pendThenWait(500);
-    await pendThenWait(500);
-    expect(activities.callsOf('planNodes')).toHaveLength(0);
-
-    await rig.sleep(1000);
-
-    await planned(1);
-    expect(activities.callsOf('planNodes')).toHaveLength(1);
-  });
-
-  test('the batch window is the one that the operator sends with each signal', async () => {
-    await handle.signal(podsPendingSignal, { again: false, window: { idleMs: 5000, maxMs: 60_000 } });
-    await rig.sleep(4000);
-    expect(activities.callsOf('planNodes')).toHaveLength(0);
-
-    await rig.sleep(1000);
-
-    await planned(1);
-  });
-
-  test('pods that keep coming close the batch after ten seconds', async () => {
-    for (let i = 0; i < 10; i++) await pendThenWait(500);
-    expect(activities.callsOf('planNodes')).toHaveLength(0);
-
-    for (let i = 10; i < 20; i++) await pendThenWait(500);
-
-    await planned(1);
-  });
-
-  test('pods signalled again do not extend the batch window', async () => {
-    await pendThenWait(700);
-    await pendThenWait(700, true);
-
-    await planned(1);
-  });
 
   test('creates claims, starts a launch for each, and waits for the cache to have them before the next plan', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3), claimPlan(2)], pricePerHour: 0.2 }];

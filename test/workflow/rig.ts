@@ -1,5 +1,4 @@
 import type { Client, SignalDefinition, WorkflowHandle } from '@temporalio/client';
-import type { podsPendingSignal } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 
 export const cluster = 'test';
@@ -83,14 +82,14 @@ export const wholeRun = 1500;
 export async function lengthen(
   rig: WorkflowRig,
   handle: WorkflowHandle,
-  signal: SignalDefinition | typeof podsPendingSignal,
+  signal: SignalDefinition,
   events: number,
 ): Promise<void> {
   const { runId } = await handle.describe();
   const run = rig.client.workflow.getHandle(handle.workflowId, runId);
   for (let length = 0; length < events; length = (await run.describe()).historyLength) {
     // Signals of a closed run are refused: it has gone on already.
-    await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal(signal as SignalDefinition)));
+    await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal(signal)));
   }
   await rig.until(async () => (await handle.describe()).runId !== runId);
 }

@@ -57,7 +57,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     await handle.cancel();
     await expect(handle.result()).rejects.toThrow();
     activities.stuck = false;
-    const starter = new Starter(rig.client, cluster, { idleMs: 1000, maxMs: 10_000 });
+    const starter = new Starter(rig.client, cluster);
 
     const missing = {
       workflowId,

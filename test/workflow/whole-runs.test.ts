@@ -34,13 +34,13 @@ describe('entity workflows over continue-as-new', () => {
   /** Works, is flooded until its run is full, and goes on in the next. */
   async function wholeRunOf(
     handle: WorkflowHandle,
-    signal: SignalDefinition | typeof podsPendingSignal,
+    signal: SignalDefinition,
     round: (n: number) => void = () => undefined,
   ): Promise<void> {
     const { runId } = await handle.describe();
     for (let n = 0; n < rounds; n++) {
       round(n);
-      await handle.signal(signal as SignalDefinition);
+      await handle.signal(signal);
       await rig.sleep('3 seconds');
     }
     await lengthen(rig, handle, signal, wholeRun);
@@ -49,8 +49,7 @@ describe('entity workflows over continue-as-new', () => {
 
   test('provision plans, launches, and continues as new', async () => {
     activities.nodeStates = ['initialized'];
-    const input = { cluster, window: { idleMs: 1000, maxMs: 10_000 } };
-    const handle = await rig.start('provision', workflowIds.provision(cluster), input);
+    const handle = await rig.start('provision', workflowIds.provision(cluster), { cluster });
     await wholeRunOf(handle, podsPendingSignal, (n) => {
       activities.plans = [{ ...emptyPlan, claims: n % 5 === 0 ? [claimPlan(1)] : [] }];
     });

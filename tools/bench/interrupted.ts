@@ -23,7 +23,6 @@ import { WorkerConnections } from '../../worker/connections.js';
 import { runWorkers } from '../../worker/workers.js';
 
 const cluster = 'interrupted';
-const window = { idleMs: 1000, maxMs: 10_000 };
 /** As many as the queue is read with at a time. */
 const noticesAtOnce = 1000;
 
@@ -62,14 +61,14 @@ export async function interruptAll(
   const cache = createClusterCache({ client: kube, kinds: [...kinds] });
   await cache.start(stopping.signal);
   const packer = new PackingPool(1, silentLog, silentMetrics, { warmsUp: true });
-  const entities = new TemporalEntities(cluster, window);
+  const entities = new TemporalEntities(cluster);
   entities.connect(client);
   const world = {
     ...fakeDeps({ cluster, kube: limited(kube, taintedAt), cache, cloud, now: Date.now, packer, entities }),
     settings: workerSettings,
     identity: 'bench',
   };
-  const starter = new Starter(client, cluster, window);
+  const starter = new Starter(client, cluster);
   const handle = interruptionHandler({ ...world, starter, urgently, metrics: silentMetrics, log: silentLog });
   const { running, runs } = allQueuesRun();
   const workers = runWorkers(world, new WorkerConnections(native), stopping.signal, { runs, fails: () => undefined });

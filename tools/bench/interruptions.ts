@@ -41,7 +41,7 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
   try {
     const client = new Client({ connection });
     await registerSearchAttributes(connection, client.options.namespace);
-    const starter = new Starter(client, target.cluster, { idleMs: 1000, maxMs: 10_000 });
+    const starter = new Starter(client, target.cluster);
     const handle = interruptionHandler({
       ...{ cache: cacheOf(own), kube: createFakeKube(), starter },
       ...{ metrics: silentMetrics, log: silentLog, now: Date.now },

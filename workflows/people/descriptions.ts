@@ -82,10 +82,7 @@ const internal = {
   nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
   rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed.' },
   replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed.' },
-  podsPending: {
-    what: 'From the operator: there are pending pods. "again": none of them is new; "window": the batch window, milliseconds.',
-    example: { again: true, window: { idleMs: 1000, maxMs: 10_000 } },
-  },
+  podsPending: { what: 'From the operator: there are pending pods.' },
   interruption: {
     what: 'From the operator: the cloud announces something for an instance.',
     example: { kind: 'rebalance_recommendation', instanceId: 'i-0abc', at: later, messageId: 'm-1' },

@@ -63,7 +63,7 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     // Pods that wait for it are signalled rarely while nothing changes in the cluster (provisioning/signalled-again).
     if (!hasNews && known.all().filter(({ until }) => until > workflowNow()).length < out.length)
       await notify(() =>
-        getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal, { again: true }),
+        getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal),
       );
     return undefined;
   };

@@ -20,15 +20,8 @@ export interface TimedMark {
   readonly mark: CacheMark;
 }
 
-/** Batch window in milliseconds (provisioning/batch-window): closes `idleMs` after the last new pod, at most `maxMs` after the first. */
-export interface BatchWindow {
-  readonly idleMs: number;
-  readonly maxMs: number;
-}
-
 export interface ProvisionInput {
   readonly cluster: string;
-  readonly window: BatchWindow;
   /** Carried over by continue-as-new. */
   readonly carried?: ProvisionState;
 }
@@ -104,16 +97,8 @@ export interface BatchSummary {
   readonly lowerBoundPerHour: number;
 }
 
-/**
- * There are pending pods. The signal does not name them: the plan reads them from the watch cache. `again`: none of them is new,
- * so the batch window need not wait for more. `window` is in force from now on: a `provision` that was restored to an earlier time
- * has an old one.
- */
-export interface PodsPending {
-  readonly again?: boolean;
-  readonly window?: BatchWindow;
-}
-export const podsPendingSignal = defineSignal<[PodsPending?]>('podsPending');
+/** There are pending pods. The signal does not name them: the plan reads them from the watch cache. */
+export const podsPendingSignal = defineSignal('podsPending');
 /**
  * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0 takes it
  * back.

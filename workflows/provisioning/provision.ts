@@ -63,29 +63,23 @@ const cacheBackOff = { firstMs: 250, longestMs: 2000 };
 const plansPerBatch = 50;
 
 /**
- * Creates all NodeClaims for pods (provisioning/batch-window, node-claims/written-from-a-plan). Collects pending pods in a batch
- * window, plans for them, creates the NodeClaims and starts a `launchNode` for each. Replacements for deleting nodes are planned
+ * Creates all NodeClaims for pods (node-claims/written-from-a-plan). Plans for pending pods, creates the NodeClaims and starts a `launchNode` for each. Replacements for deleting nodes are planned
  * in the same batches, so that no pod gets two nodes. A batch that fails keeps its requests and is tried again.
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
   return runEntity<typeof provision>({
     round: () => run.batch(),
-    next: () => [{ ...input, window: run.window, carried: run.state() }],
+    next: () => [{ ...input, carried: run.state() }],
   });
 }
 
 class ProvisionRun {
-  window;
   private readonly progress: Progress;
   private readonly activities;
   private batches: number;
   private readonly chain: string;
   private isPending: boolean;
-  /** When the last signal about new pending pods came. */
-  private arrivedAt = 0;
-  /** Whether one has come since the last batch. */
-  private isNews = false;
   private marks: readonly TimedMark[];
   private replacements: ReplacementRequest[];
   private readonly deleting: DeletingNodeList;
@@ -96,7 +90,6 @@ class ProvisionRun {
   private readonly failed: FailedSteps;
 
   constructor(private readonly input: ProvisionInput) {
-    this.window = input.window;
     this.activities = activitiesOf(input.cluster);
     const { batches, chain, isPending, marks, replacements, deleting, resting = [], last, resume } = stateOf(input);
     this.batches = batches;
@@ -119,13 +112,7 @@ class ProvisionRun {
   }
 
   private listen(): void {
-    setSignalHandler(podsPendingSignal, ({ again = false, window = this.window } = {}) => {
-      this.isPending = true;
-      this.window = window;
-      if (again) return;
-      this.arrivedAt = workflowNow();
-      this.isNews = true;
-    });
+    setSignalHandler(podsPendingSignal, () => void (this.isPending = true));
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
     });
@@ -148,14 +135,12 @@ class ProvisionRun {
     };
   }
 
-  /** Waits for work and does one batch. Pods that the last batch left over start a batch without a window. */
+  /** Waits for work and does one batch: also for pods that the last one left over. */
   async batch(): Promise<undefined> {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
       await condition(() => this.isPending || this.replacements.length > 0 || this.resume !== undefined);
-      if (this.replacements.length === 0 && this.resume === undefined && this.isNews) await this.fillWindow();
     }
-    this.isNews = false;
     const requests = [...this.replacements];
     this.isPending = false;
     this.batches += 1;
@@ -188,18 +173,6 @@ class ProvisionRun {
     this.progress.addFacts(batchFacts(this.batches, plan, rows.length));
     const leftOut = plan.leftOut ?? '';
     if (leftOut !== (workflowInfo().memo?.[leftOutMemo] ?? '')) upsertMemo({ [leftOutMemo]: leftOut });
-  }
-
-  /** The window stays open while new pods arrive within `idleMs`, at most for `maxMs` (provisioning/batch-window). */
-  private async fillWindow(): Promise<void> {
-    const closesAt = workflowNow() + this.window.maxMs;
-    this.progress.enter('batching', { waitingFor: 'more pods', until: closesAt });
-    // A signal does not touch the timer: when it fires, the window may have been extended.
-    for (;;) {
-      const wait = Math.min(this.arrivedAt + this.window.idleMs, closesAt) - workflowNow();
-      if (wait <= 0) return;
-      if (await condition(() => this.replacements.length > 0, wait, { summary: 'batch window' })) return;
-    }
   }
 
   /**

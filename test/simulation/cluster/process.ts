@@ -72,7 +72,6 @@ const gates = {
 };
 /** How often a process looks whether it was stopped, milliseconds. */
 const ownTimeMs = 5000;
-const batchWindow = { idleMs: 1000, maxMs: 10_000 };
 
 /**
  * Stowage as `stowage run` is: the operator, a worker's activities and its cache, by the product's own code. It ends by `kill`
@@ -157,12 +156,13 @@ export class SimulatedProcess implements ActivityWorker {
     const world = {
       ...deps,
       identity: this.identity,
-      window: batchWindow,
       settings: {
         DISABLE_LEADER_ELECTION: this.outside.elects !== true,
         LEADER_ELECTION_NAMESPACE: 'stowage',
         LEADER_ELECTION_NAME: 'stowage-leader-election',
         TEMPORAL_ADDRESS: 'simulated',
+        BATCH_IDLE_DURATION: 1000,
+        BATCH_MAX_DURATION: 10_000,
       },
       karpenter: { whileFree: (free: AbortSignal, work: (free: AbortSignal) => Promise<void>) => work(free) },
     } as unknown as World;
@@ -192,7 +192,7 @@ export class SimulatedProcess implements ActivityWorker {
       clock: network.clock,
       tickMs: ownTimeMs,
     });
-    const entities = new TemporalEntities(clusterName, batchWindow);
+    const entities = new TemporalEntities(clusterName);
     const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates, ...outside.heard });
     const offerings = new TemporalOfferingStore(clusterName, cloud, base.log, now);
     return { ...base, entities, offerings };
