@@ -24,12 +24,14 @@ describe('DisruptSignals to the disrupt workflow', () => {
     vi.useRealTimers();
   });
 
-  test('send the first of many signals within a second at once, and one more after it', async () => {
+  test('send the first of many signals within five seconds at once, and one more after them', async () => {
     for (let i = 0; i < 100; i++) news.signal();
     await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
     for (let i = 0; i < 100; i++) news.signal();
     await vi.advanceTimersByTimeAsync(10);
+    expect(told).toBe(1);
+    await vi.advanceTimersByTimeAsync(4000);
     expect(told).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
     expect(told).toBe(2);

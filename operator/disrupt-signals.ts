@@ -1,8 +1,8 @@
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** `disrupt` waits a second for further changes before it searches: more signals than one in that time have no use. */
-const gapMs = 1000;
+/** While more and more changes, each signal costs a workflow task, and the search that it asks for is out of date when it ends (Karpenter looks every ten seconds). */
+const gapMs = 5000;
 
 /**
  * Signals `disrupt` that something changed: tried again until it succeeds, and sent at most once in `gapMs`. Changes in between are

@@ -61,10 +61,7 @@ describe('workflows that should run', () => {
   test('are the entity workflows in any cluster', () => {
     const { starts } = desiredWorkflows(cluster());
 
-    expect(starts).toEqual([
-      entityStart('test', 'provision'),
-      entityStart('test', 'disrupt'),
-    ]);
+    expect(starts).toEqual([entityStart('test', 'provision'), entityStart('test', 'disrupt')]);
     expect(starts.map(({ workflowId }) => workflowId)).toEqual(['test/provision', 'test/disrupt']);
   });
 

@@ -14,17 +14,7 @@ export type ChangedFacts = Readonly<Record<string, string | number | boolean | u
  * place of a phase that somebody looks for, such as `retrying` or one that waits for people: each write is an action of Temporal Cloud.
  */
 const passing: ReadonlySet<unknown> = new Set([
-  ...[
-    'starting',
-    'preparing',
-    'idle',
-    'watching',
-    'packing',
-    'waiting to plan',
-    'creating',
-    'keeping',
-    'removing',
-  ],
+  ...['starting', 'preparing', 'idle', 'watching', 'packing', 'waiting to plan', 'creating', 'keeping', 'removing'],
   ...['launching', 'registering', 'initializing', 'validating', 'tainting', 'measuring'],
   ...['stopping the launch', 'draining', 'detaching volumes', 'terminating the instance', 'finishing'],
 ]);

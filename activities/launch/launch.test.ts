@@ -298,10 +298,12 @@ describe('launching a claim', () => {
     await putNode({ ready: false });
     const count = vi.spyOn(world.deps.metrics, 'count');
     const [seen, node] = [world.deps.cache.get('NodeClaim', claim), world.deps.cache.get('Node', { name: 'n1' })!];
-    const get = vi.spyOn(world.deps.cache, 'get').mockImplementation(((kind: Kind) =>
-      kind === 'NodeClaim' ? seen : undefined) as typeof world.deps.cache.get);
-    const all = vi.spyOn(world.deps.cache, 'all').mockImplementation(((kind: Kind) =>
-      kind === 'Node' ? [node] : []) as typeof world.deps.cache.all);
+    const get = vi
+      .spyOn(world.deps.cache, 'get')
+      .mockImplementation(((kind: Kind) => (kind === 'NodeClaim' ? seen : undefined)) as typeof world.deps.cache.get);
+    const all = vi
+      .spyOn(world.deps.cache, 'all')
+      .mockImplementation(((kind: Kind) => (kind === 'Node' ? [node] : [])) as typeof world.deps.cache.all);
     for (let attempt = 0; attempt < 2; attempt++) await launch.syncNode({ claim });
 
     expect(count.mock.calls.filter(([name]) => name === 'nodes_created_total')).toHaveLength(1);

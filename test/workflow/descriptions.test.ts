@@ -74,8 +74,7 @@ describe('the example inputs shown in the Temporal UI', () => {
   /** A workflow of each type, in a phase in which it stays. */
   const hosts: Readonly<Record<string, () => Promise<WorkflowHandle>>> = {
     disrupt: async () => rig.start('disrupt', workflowIds.disrupt(cluster), { cluster }),
-    provision: async () =>
-      rig.start('provision', workflowIds.provision(cluster), { cluster }),
+    provision: async () => rig.start('provision', workflowIds.provision(cluster), { cluster }),
     offerings: async () => {
       const refused = {
         instanceType: 'c5.large',

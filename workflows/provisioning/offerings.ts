@@ -62,9 +62,7 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     });
     // Pods that wait for it are signalled rarely while nothing changes in the cluster (provisioning/signalled-again).
     if (!hasNews && known.all().filter(({ until }) => until > workflowNow()).length < out.length)
-      await notify(() =>
-        getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal),
-      );
+      await notify(() => getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal));
     return undefined;
   };
   await runEntity<typeof offerings, 'none is left'>({

@@ -43,7 +43,11 @@ async function run({ scenario, engine, runs, firstSteps, node, image, json, keep
   const results: (StepResult & { scenario: string })[] = [];
   const engines: Engine[] = [];
   for (const each of engine)
-    engines.push(each === 'stowage' ? stowageEngine(image ?? (await ownImage()), node) : karpenterEngine(await karpenterOnKwok(say)));
+    engines.push(
+      each === 'stowage'
+        ? stowageEngine(image ?? (await ownImage()), node)
+        : karpenterEngine(await karpenterOnKwok(say)),
+    );
   for (const name of scenario) {
     const made = scenarios[name]!();
     const steps = made.steps.slice(0, firstSteps === undefined ? undefined : Number(firstSteps));
