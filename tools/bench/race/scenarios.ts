@@ -108,6 +108,22 @@ const backlog = (made: readonly Deployment[]): Step => ({
   until: 'running',
 });
 
+/** Each Deployment goes down to half and up again in turn, one every 20 s for ten minutes. */
+const churn = (made: readonly Deployment[]): Step => ({
+  what: 'churn',
+  act: async (kube) => {
+    for (let turn = 0; turn < 30; turn++) {
+      const each = made[turn % made.length]!;
+      const share = Math.floor(turn / made.length) % 2 === 0 ? 0.5 : 1;
+      await kube.patch('Deployment', refOf(each), {
+        spec: { replicas: Math.round((each.spec.replicas ?? 0) * share) },
+      });
+      await sleep(20_000);
+    }
+  },
+  until: 'quiet',
+});
+
 /** `npm run bench:race -- --scenario NAME`. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   'nodes-100': () => outAndIn(100),
@@ -131,6 +147,10 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     return { pool: smallNodes, steps };
   },
   drift: () => ({ pool: smallNodes, steps: [out('out', of(1000)), driftOfAll] }),
+  churn: () => {
+    const made = of(1000);
+    return { pool: smallNodes, steps: [out('out', made), churn(made)] };
+  },
   spread: () => ({ pool: smallNodes, steps: [out('out', of(1000, spread))] }),
   unmovable: () => {
     const made = of(1000, (each, i) => (i === 0 ? unmovable(each) : each));
