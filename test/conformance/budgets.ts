@@ -1,6 +1,6 @@
 import type { Budget } from '../../api/karpenter/node-pool.js';
 import { allowance } from '../../disruption/budgets/budgets.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 type Reason = 'Empty' | 'Underutilized' | 'Drifted';
 const reasons: readonly Reason[] = ['Empty', 'Underutilized', 'Drifted'];
@@ -32,7 +32,7 @@ const open = (window: Partial<Budget>, now: number, expected: boolean): Check =>
     expected,
   );
 
-export const budgetRuleCases: readonly ConformanceCase[] = [
+export const budgetRuleCases: readonly ConformanceCase[] = about('allowed disruptions by budgets', [
   same(102, 'a budget of none for every reason', allows(withChanged({ 5: always }), [0, 0, 0])),
   same(
     113,
@@ -79,4 +79,4 @@ export const budgetRuleCases: readonly ConformanceCase[] = [
     'a range of days that runs backwards cannot be read',
     open({ schedule: '0 0 * * tue-mon', duration: '6h' }, Date.UTC(2024, 0, 7), true),
   ),
-];
+]);

@@ -62,5 +62,9 @@ export const notApplicable = (at: At, title: string, why: string): ConformanceCa
   why,
 });
 
+/** Cases about one subject, with which their titles begin. */
+export const about = (subject: string, cases: readonly ConformanceCase[]): readonly ConformanceCase[] =>
+  cases.map((each) => ({ ...each, title: `${subject}: ${each.title}` }));
+
 /** A check of a pure function. */
 export const gives = (outcome: () => unknown, expected: unknown): Check => ({ outcome, expected });

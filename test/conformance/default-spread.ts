@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import { selects } from '../../core/labels.js';
 import { DefaultSpread } from '../../packing/compile/default-spread.js';
 import type { ClusterObjects } from '../../packing/types.js';
-import { gives, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 type Labels = Readonly<Record<string, string>>;
 const zonal = { maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' } as const;
@@ -59,7 +59,7 @@ const front = { tier: 'frontend' };
 const both = { ...web, ...front };
 const hashed = { ...web, 'pod-template-hash': 'abc' };
 
-export const defaultSelectorCases: readonly ConformanceCase[] = [
+export const defaultSelectorCases: readonly ConformanceCase[] = about('selector of the default spread', [
   same(
     80,
     'what a ReplicaSet selects, whatever other labels the pod has',
@@ -204,4 +204,4 @@ export const defaultSelectorCases: readonly ConformanceCase[] = [
       return ['one', 'two'].map((app) => spread.of(pod({ app }, { name: app }))[0]?.labelSelector);
     }, [{ matchLabels: { app: 'one' } }, { matchLabels: { app: 'two' } }]),
   ),
-];
+]);

@@ -1,6 +1,6 @@
 import type { Taint } from '../../api/kubernetes.js';
 import { plans } from './plans.js';
-import { notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { node, pod, type PodOptions } from './world.js';
 
 const port = (hostPort: number, hostIP?: string, protocol?: string): PodOptions => ({
@@ -9,7 +9,7 @@ const port = (hostPort: number, hostIP?: string, protocol?: string): PodOptions 
 const together = (a: PodOptions, b: PodOptions, nodes: number): Check =>
   plans({ objects: [pod('a', a), pod('b', b)] }, { nodes });
 
-export const hostPortCases: readonly ConformanceCase[] = [
+export const hostPortCases: readonly ConformanceCase[] = about('host ports of two pods', [
   notApplicable(30, 'the text of a port', "texts are the project's own"),
   same(41, 'equal ports keep apart', together(port(4443, '10.0.0.0'), port(4443, '10.0.0.0'), 2)),
   same(
@@ -24,7 +24,7 @@ export const hostPortCases: readonly ConformanceCase[] = [
     together(port(4443, '10.0.0.0', 'TCP'), port(4443, '10.0.0.0', 'SCTP'), 1),
   ),
   same(88, 'other ports are no matter', together(port(4443, '10.0.0.0'), port(443, '10.0.0.0'), 1)),
-];
+]);
 
 /** Whether a node that starts with the taint takes a pod. */
 const starting = (taint: Taint, takes: boolean): Check =>
@@ -33,7 +33,7 @@ const starting = (taint: Taint, takes: boolean): Check =>
     takes ? { nodes: 0, existing: { n: 1 } } : { nodes: 1, existing: {} },
   );
 
-export const ephemeralTaintCases: readonly ConformanceCase[] = [
+export const ephemeralTaintCases: readonly ConformanceCase[] = about('taints that go by themselves', [
   same(26, 'not-ready goes by itself', starting({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }, true)),
   same(
     33,
@@ -48,4 +48,4 @@ export const ephemeralTaintCases: readonly ConformanceCase[] = [
     starting({ key: 'my-readiness.k8s.io/bar', effect: 'NoSchedule' }, false),
   ),
   notApplicable(61, 'no taint at all', 'a nil pointer'),
-];
+]);

@@ -6,7 +6,7 @@ import { offering } from '../cases/catalogues.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { parseCatalogue } from '../../cloud/kwok/catalogue.js';
 import { applyOverlays } from '../../packing/compile/overlays.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { noneOf, oneOf, op, pool, type, usual, zone1, zone2, zone3 } from './world.js';
 
 interface Overlay {
@@ -111,7 +111,7 @@ const operator =
   'what is wrong with an overlay is written by operator/node-overlays.ts, whose tests have it (node-overlays/checks-beyond-the-schema)';
 const failing = 'catalogues are read by activities/packing; an overlay sees only what was read';
 
-export const overlayCases: readonly ConformanceCase[] = [
+export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   same(105, 'without overlays nothing changes', prices({}, [1.02])),
   same(118, 'one overlay', refused({ a: ofTypes('default') }, [])),
   notApplicable([139, 161], 'values that the schema lets through', operator),
@@ -397,14 +397,14 @@ export const overlayCases: readonly ConformanceCase[] = [
     }, [5, 3]),
   ),
   notApplicable([2548, 2575, 2640, 2668, 2692, 2700], 'providers that fail, and when it is tried again', failing),
-];
+]);
 
 function everywhere(amount: number): Readonly<Record<string, number>> {
   return Object.fromEntries(usual.map(({ name }) => [name, amount]));
 }
 
 /** pkg/controllers/nodeoverlay/store_test.go */
-export const overlayStoreCases: readonly ConformanceCase[] = [
+export const overlayStoreCases: readonly ConformanceCase[] = about('applying NodeOverlays', [
   same(81, 'nothing is overlaid', prices({}, [1.02])),
   same(100, 'a price', prices({ a: { ...ofTypes('default'), priceAdjustment: '+0.01' } }, [1.03])),
   same(118, 'an amount', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, fuse, { default: 5 })),
@@ -430,10 +430,10 @@ export const overlayStoreCases: readonly ConformanceCase[] = [
     'several offerings of several pools',
     prices({ a: { ...ofKind('spot'), price: '0.5' } }, [0.5, 2.02, 0.5, 4.02], undefined, varied),
   ),
-];
+]);
 
 /** pkg/apis/v1alpha1/suite_test.go */
-export const overlayOrderCases: readonly ConformanceCase[] = [
+export const overlayOrderCases: readonly ConformanceCase[] = about('order of NodeOverlays', [
   same(
     61,
     'the heaviest first',
@@ -447,4 +447,4 @@ export const overlayOrderCases: readonly ConformanceCase[] = [
     'of equal ones the last name',
     refused({ a: { ...ofTypes('default'), price: '1' }, b: { ...ofTypes('default'), price: '2' } }, ['a']),
   ),
-];
+]);

@@ -2,7 +2,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets, neverEvictable } from '../../core/pod-disruption-budgets.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { candidateWith } from './disruption/candidates.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
@@ -51,7 +51,7 @@ const each = (at: readonly number[], title: string, pods: readonly Pod[]): Confo
 const unready = pod(undefined, { ready: false });
 const free = { ...all, unhealthyPodEvictionPolicy: 'AlwaysAllow' };
 
-export const podBudgetCases: readonly ConformanceCase[] = [
+export const podBudgetCases: readonly ConformanceCase[] = about('eviction under PodDisruptionBudgets', [
   same([69, 228], 'a pod that is not Ready, under AlwaysAllow', evictable([unready], [budget(free)], true)),
   same([92, 249], 'a pod that is not Ready, without a policy', evictable([unready], [budget(all)], false)),
   same([112, 266], 'a pod that no budget selects', evictable([pod(undefined, { app: 'other' })], [budget(all)], true)),
@@ -63,7 +63,7 @@ export const podBudgetCases: readonly ConformanceCase[] = [
     'a pod that is marked do-not-disrupt',
     gives(() => doNotDisruptUntil(pod('true'), now) !== undefined, true),
   ),
-];
+]);
 
 const kept = (marked: Pod, expected: boolean): Check =>
   gives(() => doNotDisruptUntil(marked, now) !== undefined, expected);
@@ -71,7 +71,7 @@ const kept = (marked: Pod, expected: boolean): Check =>
 const wrong = (mark: string): Check =>
   gives(() => [doNotDisruptUntil(pod(mark), now) !== undefined, isInvalidDoNotDisrupt(pod(mark))], [false, true]);
 
-export const podCases: readonly ConformanceCase[] = [
+export const podCases: readonly ConformanceCase[] = about('do-not-disrupt of a pod', [
   same(51, 'no annotation', kept(pod(), false)),
   same([60, 162], 'true', kept(pod('true'), true)),
   same(72, 'a value that is not a duration', wrong('invalid')),
@@ -86,4 +86,4 @@ export const podCases: readonly ConformanceCase[] = [
   same(221, 'a node with one whose time is not over', candidateWith(pod('15m'), false)),
   same(234, 'a node with one that has ended', candidateWith(pod('true', { phase: 'Succeeded' }), true)),
   notApplicable([249, 258, 268, 282], 'resource claims', 'dynamic resource allocation is not modelled'),
-];
+]);

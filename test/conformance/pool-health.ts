@@ -2,7 +2,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import { considerPools } from '../../packing/compile/pools.js';
 import { pool } from './world.js';
 import { registrationHealth, withRegistration, type RegistrationSubject } from '../../core/registration-health.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 const subject: RegistrationSubject = { poolGeneration: 1, nodeClassGeneration: 1 };
 
@@ -18,7 +18,7 @@ const health = (expected: string, outcomes: readonly boolean[], said?: 'True' | 
   }, expected);
 
 /** pkg/state/nodepoolhealth/suite_test.go */
-export const poolHealthCases: readonly ConformanceCase[] = [
+export const poolHealthCases: readonly ConformanceCase[] = about('NodeRegistrationHealthy by recent launches', [
   same(50, 'two of four failed', health('False', [false, true, false, true])),
   same(75, 'nothing happened', health('Unknown', [])),
   same(78, 'one registered', health('True', [true])),
@@ -31,7 +31,7 @@ export const poolHealthCases: readonly ConformanceCase[] = [
   ),
   same(102, 'one failure more after one', health('False', [false, false], 'True')),
   notApplicable(110, 'a status that is set by hand', 'the outcomes alone say what the status is'),
-];
+]);
 
 /** In which order pools of these weights are tried. */
 const order = (weights: Readonly<Record<string, number>>, expected: readonly string[]): Check =>
@@ -41,7 +41,7 @@ const order = (weights: Readonly<Record<string, number>>, expected: readonly str
   }, expected);
 
 /** pkg/utils/nodepool/suite_test.go */
-export const poolOrderCases: readonly ConformanceCase[] = [
+export const poolOrderCases: readonly ConformanceCase[] = about('order of NodePools', [
   same(63, 'pools by weight', order({ a: 10, b: 50, c: 1 }, ['b', 'a', 'c'])),
   same(81, 'pools of one weight by name', order({ a: 10, c: 10, b: 10 }, ['c', 'b', 'a'])),
-];
+]);

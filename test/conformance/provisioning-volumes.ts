@@ -4,7 +4,7 @@ import { offering } from '../cases/catalogues.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
 import { claim, ephemeral, inTerms, named, storage, using, volume } from './scheduling/volumes.js';
-import { differs, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, differs, same, type Check, type ConformanceCase } from './conformance-case.js';
 import type { op } from './world.js';
 import { oneOf, pod, pool, type, zone1, zone2, zone3, type PodOptions } from './world.js';
 
@@ -32,7 +32,7 @@ const local = (spec: object): object => ({
 const hostOnly = { csi: undefined, ...inTerms([{ [hostname]: 'gone' }]) };
 const tmp = ephemeral(named('s'));
 
-export const provisionedVolumeCases: readonly ConformanceCase[] = [
+export const provisionedVolumeCases: readonly ConformanceCase[] = about('provisioning pods with volumes', [
   same(1995, 'a claim that does not exist', run([], using('c'), left)),
   same(2004, 'a bound claim without a class', run(bound(''), using('c'), one)),
   same(2024, 'an unbound claim without a class', run([claim('c', named(''))], using('c'), left)),
@@ -105,7 +105,7 @@ export const provisionedVolumeCases: readonly ConformanceCase[] = [
       inZone3,
     ),
   ),
-];
+]);
 
 const sold = (name: string, cpu: number, price: number): CatalogueEntry =>
   type(name, {
@@ -126,7 +126,7 @@ const policy = (
 const heavy = (...requirements: Requirement[]): KubernetesObject => pool({ requirements, weight: 100 });
 const relaxed: Expected = { relaxed: 1, by: { [instanceType]: { t1: 1 }, [labels.nodePool]: { default: 1 } } };
 
-export const minValuesPolicyCases: readonly ConformanceCase[] = [
+export const minValuesPolicyCases: readonly ConformanceCase[] = about('minValues policy', [
   same(2911, 'fewer types than asked for, Strict', policy('Strict', [heavy(types)], left)),
   same(2962, 'fewer types than asked for, BestEffort', policy('BestEffort', [heavy(types)], relaxed)),
   differs(
@@ -144,4 +144,4 @@ export const minValuesPolicyCases: readonly ConformanceCase[] = [
   same(3216, 'fewer zones than asked for, Strict', policy('Strict', [heavy(zones)], left)),
   same(3259, 'fewer zones than asked for, BestEffort', policy('BestEffort', [heavy(zones)], relaxed)),
   same(3353, 'fewer types and zones than asked for, BestEffort', policy('BestEffort', [heavy(types, zones)], relaxed)),
-];
+]);

@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import { daemonSet } from '../cases/objects.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
-import { differs, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, differs, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { antiAffinity, likesAffinity, likesAntiAffinity, spread } from './topology-terms.js';
 import {
   growingTypes,
@@ -65,7 +65,7 @@ const withInit = (cpu: string, memory: string, initContainers: object[], more: o
     { by: { [instanceType]: { t11: 1 } } },
   );
 
-export const nodeCases: readonly ConformanceCase[] = [
+export const nodeCases: readonly ConformanceCase[] = about('provisioning nodes', [
   notApplicable(
     [119, 137, 177],
     'the window in which pods are gathered',
@@ -164,7 +164,7 @@ export const nodeCases: readonly ConformanceCase[] = [
       { by: { [instanceType]: { t10: 1 } } },
     ),
   ),
-];
+]);
 
 const limited = (limits: Record<string, string>): KubernetesObject => pool({ limits });
 const apart: PodOptions = { labels: { app: 'x' }, cpu: '1.5', ...antiAffinity('x', hostname) };
@@ -174,7 +174,7 @@ const runs = (name: string) => [
   pod(`on-${name}`, { ...apart, nodeName: name }),
 ];
 
-export const limitCases: readonly ConformanceCase[] = [
+export const limitCases: readonly ConformanceCase[] = about('limits of a NodePool', [
   same(
     742,
     'limits that are used up',
@@ -194,7 +194,7 @@ export const limitCases: readonly ConformanceCase[] = [
   ),
   same(863, 'limits that the pass before used up', one(apart, left, limited({ cpu: '2' }), ...runs('n'))),
   same(891, 'limits of nodes', one(apart, left, limited({ nodes: '2' }), ...runs('a'), ...runs('b'))),
-];
+]);
 
 /** Which of equal pods are left does not matter, but how many. */
 function partly(check: Check, count: number): Check {
@@ -248,16 +248,16 @@ const withLimits = (): KubernetesObject => {
   return { ...set, spec: { ...set.spec, template: { ...set.spec.template, spec } } } as KubernetesObject;
 };
 
-export const daemonPodCases: readonly ConformanceCase[] = [
+export const daemonPodCases: readonly ConformanceCase[] = about('DaemonSet pods', [
   notApplicable(
     37,
     'each pod that stands for a DaemonSet has a UID of its own',
     'DaemonSets are read without pods made up',
   ),
   same(58, 'limits of a DaemonSet stand for requests that its containers do not make', one({}, left, withLimits())),
-];
+]);
 
-export const daemonCases: readonly ConformanceCase[] = [
+export const daemonCases: readonly ConformanceCase[] = about('provisioning beside DaemonSets', [
   same(935, 'DaemonSets take room on each new node', beside(daemon('2'), 'default')),
   same(
     956,
@@ -377,7 +377,7 @@ export const daemonCases: readonly ConformanceCase[] = [
       withPort('e', 8081, needing(oneOf(size, 'small'))),
     ),
   ),
-];
+]);
 
 const claims = 'claims are written by activities/provisioning, whose tests have it';
 const tolerating = (toleration: object): PodOptions => ({ tolerations: [toleration] });
@@ -386,7 +386,7 @@ const listed = (requirements: Parameters<typeof poolOf>, options: PodOptions, na
   ...plans({ objects: [poolOf(...requirements), pod('p', options)] }, { types: names }),
 });
 
-export const claimCases: readonly ConformanceCase[] = [
+export const claimCases: readonly ConformanceCase[] = about('the planned NodeClaim', [
   notApplicable([1528, 1867, 1885], 'annotations, owner and node class of a claim', claims),
   same(
     1546,
@@ -445,7 +445,7 @@ export const claimCases: readonly ConformanceCase[] = [
     'and what DaemonSets do, once',
     requests([daemonSet('d', { cpu: '1', memory: '1Mi' })], { cpu: 2000, memory: 2 ** 21 }),
   ),
-];
+]);
 
 function requests(others: readonly KubernetesObject[], expected: Readonly<Record<string, number>>): Check {
   return plans({ objects: [...others, ...pods(2, { cpu: '500m', memory: '512Ki' })] }, { requests: expected });
@@ -476,7 +476,7 @@ const onPool = (name: string, count: number): Expected => ({ by: { [nodePool]: {
 const invalid = oneOf(zone, 'invalid');
 const prefer = { key: 'example.com/t', effect: 'PreferNoSchedule' } as const;
 
-export const choiceCases: readonly ConformanceCase[] = [
+export const choiceCases: readonly ConformanceCase[] = about('choice of NodePool and preferences', [
   same(
     2389,
     'the last required term is never given up',
@@ -549,4 +549,4 @@ export const choiceCases: readonly ConformanceCase[] = [
     'a dynamic pool beside a static one does',
     one({}, onPool('second', 1), pool({ replicas: 1 }), pool({}, 'second')),
   ),
-];
+]);

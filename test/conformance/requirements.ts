@@ -10,7 +10,7 @@ import {
   type Requirement,
 } from '../../packing/requirements/requirement.js';
 import { join, readLabels, readRequirements, writeRequirements } from '../../packing/requirements/requirements.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 type Written = readonly [NodeSelectorOperator, ...string[]];
 /** The fourteen requirements that Karpenter's suites are about. */
@@ -112,7 +112,7 @@ const between = (from: number, to: number, ...list: Written[]): Check =>
   );
 const top = Number.POSITIVE_INFINITY;
 
-export const requirementCases: readonly ConformanceCase[] = [
+export const requirementCases: readonly ConformanceCase[] = about('requirement', [
   same(
     67,
     'old names of labels are read as the new ones',
@@ -189,7 +189,7 @@ export const requirementCases: readonly ConformanceCase[] = [
     'Gt the largest number lets nothing through',
     gives(() => isImpossible(requirementOf('Gt', [String(2 ** 63 - 1)])), true),
   ),
-];
+]);
 
 const zone = labels.zone;
 /** Whether a node of the first, which says nothing of other labels, can satisfy the second. */
@@ -210,7 +210,7 @@ const expectedPairs = (a: string, b: string): boolean => {
   return probes.some((value) => lets(a, value) && lets(b, value)) || (absentAllowed.has(a) && absentAllowed.has(b));
 };
 
-export const requirementsCases: readonly ConformanceCase[] = [
+export const requirementsCases: readonly ConformanceCase[] = about('set of requirements', [
   same(
     34,
     'the old name of the zone is read as the new one',
@@ -268,4 +268,4 @@ export const requirementsCases: readonly ConformanceCase[] = [
       [...names].sort(),
     ),
   ),
-];
+]);

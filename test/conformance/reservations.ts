@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import { offering } from '../cases/catalogues.js';
 import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
-import { notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 import { antiAffinity } from './topology-terms.js';
 import { oneOf, pod, pods, type, zone1, type PodOptions } from './world.js';
 
@@ -38,7 +38,7 @@ function holds(objects: Parameters<typeof plans>[0]['objects'], count: number, m
 const bookkeeping = 'the books of a scheduler that revises each choice; a plan is held against the counts as a whole';
 
 /** pkg/controllers/provisioning/scheduling/reservationmanager_test.go */
-export const reservationCases: readonly ConformanceCase[] = [
+export const reservationCases: readonly ConformanceCase[] = about('reserved capacity of a pass', [
   same([109, 162], 'a node on what is reserved', holds([pod('p', on('large', { cpu: '4' }))], 1, { nodes: 1 })),
   same(
     [114, 134, 168],
@@ -73,4 +73,4 @@ export const reservationCases: readonly ConformanceCase[] = [
   ),
   notApplicable([256, 263], 'giving back what was not taken', bookkeeping),
   notApplicable([315, 328, 347], 'taking and giving back in turn', bookkeeping),
-];
+]);

@@ -3,7 +3,7 @@ import { adjusted } from '../../packing/compile/overlays.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { allocatableOf } from '../../core/launch-options.js';
 import { withResizedRequests } from '../../core/pod-resize.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from './conformance-case.js';
 
 const Gi = 2 ** 30;
 /** CPUs and GiB. */
@@ -50,7 +50,7 @@ const resized = (expected: Amount, spec: Amount, status?: { allocated: Amount; a
 const lists = 'lists of amounts are added and compared where they are used';
 
 /** pkg/utils/resources/suite_test.go */
-export const resourceCases: readonly ConformanceCase[] = [
+export const resourceCases: readonly ConformanceCase[] = about('requests and limits of pods', [
   same(40, 'containers and sidecars', asks(3, 3, pod([sidecar(1, 1)], [container(2, 2)]))),
   same(
     66,
@@ -106,7 +106,7 @@ export const resourceCases: readonly ConformanceCase[] = [
   same(716, 'a container that shrinks in place', resized([6, 2], [2, 1], { allocated: [6, 2], actual: [2, 1] })),
   same(735, 'a container that grows in place', resized([8, 4], [8, 4], { allocated: [2, 1], actual: [8, 4] })),
   same(754, 'a container that is not resized', resized([4, 2], [4, 2])),
-];
+]);
 
 const priced = (at: number, adjustment: string, from: number, to: number): ConformanceCase =>
   same(
@@ -129,7 +129,7 @@ const free = (hugePages: number, memory: number): Check =>
 const overrides = 'offerings of a type have one capacity';
 
 /** pkg/cloudprovider/suite_test.go */
-export const cloudProviderCases: readonly ConformanceCase[] = [
+export const cloudProviderCases: readonly ConformanceCase[] = about('instance types and prices', [
   notApplicable([37, 42, 47, 52], 'errors in errors', 'failures are told by their type: core/failures.ts'),
   same(60, 'huge pages are taken out of memory', free(5, 4)),
   same(84, 'as far as there is memory', free(50, 0)),
@@ -159,4 +159,4 @@ export const cloudProviderCases: readonly ConformanceCase[] = [
     'neither',
     gives(() => adjusted(82_781, undefined, undefined), 82_781),
   ),
-];
+]);

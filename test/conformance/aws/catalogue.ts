@@ -2,7 +2,7 @@ import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
 import type { Offering } from '../../../core/instance-type.js';
 import { pinnedValue } from '../../../core/launch-options.js';
-import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, pod, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, type Asked, type Given } from './account.js';
 import { alias } from './launch-templates.js';
@@ -87,7 +87,7 @@ const inf2 = {
 };
 const accelerator = Object.entries(inf2).filter(([key]) => key.includes('accelerator'));
 
-const labelCases: readonly ConformanceCase[] = [
+const labelCases: readonly ConformanceCase[] = about('node selectors by AWS labels find a type', [
   selected(
     223,
     'each label of a node by itself',
@@ -115,7 +115,7 @@ const labelCases: readonly ConformanceCase[] = [
       }, value),
     ),
   ),
-];
+]);
 
 /** The types that a launch asks for. */
 const asked = async (given: Given, ask: Asked = {}): Promise<string[]> => {
@@ -140,7 +140,7 @@ const ip = 'vpc.amazonaws.com/PrivateIPv4Address';
 const windows: Given = { spec: alias('windows2022') };
 const two = (type: string): Partial<Outcome> => ({ left: [], types: [type, type] });
 
-const choiceCases: readonly ConformanceCase[] = [
+const choiceCases: readonly ConformanceCase[] = about('choice of instance types', [
   selected(
     417,
     'no interfaces for pods on a t3',
@@ -273,7 +273,7 @@ const choiceCases: readonly ConformanceCase[] = [
     [{ needs: [oneOf(labels.zone, 'local-1a')] }],
     { left: [] },
   ),
-];
+]);
 
 const placeOf = ({ requirements }: Offering): string =>
   `${pinnedValue(requirements, labels.capacityType) ?? ''}/${pinnedValue(requirements, labels.zone) ?? ''}`;
@@ -302,7 +302,7 @@ const refused = (name: string, zone: string, capacityType = 'on-demand') => ({
 });
 const neuron: Asked = { needs: [oneOf(labels.zone, zone1)], requests: { 'aws.amazon.com/neuron': '1' } };
 
-const capacityCases: readonly ConformanceCase[] = [
+const capacityCases: readonly ConformanceCase[] = about('insufficient capacity and capacity types', [
   same(
     2081,
     'another type where the first has no capacity',
@@ -430,7 +430,7 @@ const capacityCases: readonly ConformanceCase[] = [
       ['m5.large'],
     ),
   ),
-];
+]);
 
 /** pkg/providers/instancetype/suite_test.go, which types there are and which are chosen. */
 export const catalogueCases: readonly ConformanceCase[] = [...labelCases, ...choiceCases, ...capacityCases];

@@ -3,7 +3,7 @@ import type { AwsOptions } from '../../../cloud/aws/options.js';
 import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { messageOf } from '../../../core/error-message.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 interface Cluster {
   readonly version?: string;
@@ -33,22 +33,22 @@ const endpoint = async (facts: ClusterFacts): Promise<unknown> => (await facts.g
 const ofApiServer = { kubernetesVersion: () => Promise.resolve('v1.31+') };
 
 /** pkg/controllers/providers/version/suite_test.go */
-export const versionControllerCases: readonly ConformanceCase[] = [
+export const versionControllerCases: readonly ConformanceCase[] = about('version of the cluster', [
   same(79, 'the version that EKS says', knows(version, ['1.30', 1], { version: '1.30' })),
-];
+]);
 
 /** pkg/providers/version/suite_test.go */
-export const versionCases: readonly ConformanceCase[] = [
+export const versionCases: readonly ConformanceCase[] = about('version of the cluster', [
   same(82, 'EKS is asked where nothing else is', knows(version, ['1.30', 1], { version: '1.30' })),
   same(
     91,
     'the API server says its version, and EKS is not asked',
     knows(version, ['1.31', 0], { version: '1.30' }, ofApiServer),
   ),
-];
+]);
 
 /** pkg/operator/suite_test.go */
-export const endpointCases: readonly ConformanceCase[] = [
+export const endpointCases: readonly ConformanceCase[] = about('endpoint of the cluster', [
   same(
     74,
     'the endpoint that is configured',
@@ -57,14 +57,14 @@ export const endpointCases: readonly ConformanceCase[] = [
   same(82, 'else that of EKS', knows(endpoint, ['https://eks', 1], { endpoint: 'https://eks' })),
   same(
     98,
-    'an error of EKS is facts',
+    'an error of EKS is passed on',
     knows(
       endpoint,
       ['eks:DescribeCluster: AccessDenied: no', 1],
       refusal('AccessDenied', 'no', 'eks:DescribeCluster', 403),
     ),
   ),
-];
+]);
 
 const binds = (at: number, of: string, expected: boolean): ConformanceCase =>
   same(
@@ -74,18 +74,21 @@ const binds = (at: number, of: string, expected: boolean): ConformanceCase =>
   );
 
 /** pkg/providers/version/version_test.go */
-export const bindingVersionCases: readonly ConformanceCase[] = [
-  binds(30, '1.45.0', false),
-  binds(31, '1.46.0', true),
-  binds(32, '1.47.0', true),
-  binds(33, '2.0.0', true),
-  binds(34, 'v1.45.0', false),
-  binds(35, 'v1.46.0', true),
-  binds(36, '1.9.0', false),
-  binds(37, 'latest', true),
-  binds(38, 'invalid', false),
-  binds(39, '1', false),
-  binds(40, '', false),
-  binds(41, '1.46', false),
-  binds(42, 'abc.def.ghi', false),
-];
+export const bindingVersionCases: readonly ConformanceCase[] = about(
+  'Bottlerocket versions that set up local disks by themselves',
+  [
+    binds(30, '1.45.0', false),
+    binds(31, '1.46.0', true),
+    binds(32, '1.47.0', true),
+    binds(33, '2.0.0', true),
+    binds(34, 'v1.45.0', false),
+    binds(35, 'v1.46.0', true),
+    binds(36, '1.9.0', false),
+    binds(37, 'latest', true),
+    binds(38, 'invalid', false),
+    binds(39, '1', false),
+    binds(40, '', false),
+    binds(41, '1.46', false),
+    binds(42, 'abc.def.ghi', false),
+  ],
+);

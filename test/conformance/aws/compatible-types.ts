@@ -1,5 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { account, type Given } from './account.js';
 import { custom } from './launch-templates.js';
 import { machine } from './machines.js';
@@ -95,7 +95,7 @@ const tracking = (at: number, hypervisor: string, isTracked: boolean, expected: 
   );
 
 /** pkg/providers/instancetype/compatibility/suite_test.go */
-export const compatibilityCases: readonly ConformanceCase[] = [
+export const compatibilityCases: readonly ConformanceCase[] = about('instance types compatible with a node class', [
   family(45, 'a1.medium', custom, 'Custom', true),
   family(46, 'a1.large', custom, 'Custom', true),
   family(47, 't3.medium', custom, 'Custom', true),
@@ -130,4 +130,4 @@ export const compatibilityCases: readonly ConformanceCase[] = [
   tracking(180, 'xen', true, false),
   tracking(182, 'xen', false, true),
   tracking(184, 'nitro', false, true),
-];
+]);

@@ -4,7 +4,7 @@ import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim } from '../../builders/activity-world.js';
 import { ec2NodeClass, refusal } from '../../builders/aws-world.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { IamOfAccount, type Made } from './iam-of-account.js';
 import { inPlace, type Place } from './instances.js';
 
@@ -100,7 +100,7 @@ const takes =
   };
 
 /** pkg/controllers/nodeclass/suite_test.go */
-export const deletionCases: readonly ConformanceCase[] = [
+export const deletionCases: readonly ConformanceCase[] = about('deleting a node class', [
   same(
     141,
     'a launch template that cannot be deleted keeps the node class',
@@ -236,4 +236,4 @@ export const deletionCases: readonly ConformanceCase[] = [
       { isolatedVpc: true },
     ),
   ),
-];
+]);

@@ -5,7 +5,7 @@ import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../../cloud/aws/no
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { runningNode } from '../running/nodes.js';
 import { minute, running } from '../running/stage.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, resolved } from './account.js';
 import { InstancesOfAccount, providerIdOf } from './instances-of-account.js';
 import { custom } from './launch-templates.js';
@@ -76,7 +76,7 @@ const survives = (at: number, title: string, kind: 'NodePool' | 'EC2NodeClass'):
     }),
   );
 
-const resolvedCases: readonly ConformanceCase[] = [
+const resolvedCases: readonly ConformanceCase[] = about('drift from what the node class resolves to', [
   survives(816, 'no drift without a node class', 'EC2NodeClass'),
   survives(822, 'nor without a NodePool', 'NodePool'),
   same(828, 'another image', drifts({ instance: { ImageId: 'ami-old' } }, 'AMIDrift')),
@@ -138,7 +138,7 @@ const resolvedCases: readonly ConformanceCase[] = [
       'AMIDrift',
     ),
   ),
-];
+]);
 
 const disk = (more: object): object => ({
   blockDeviceMappings: [
@@ -217,7 +217,7 @@ const staticFields: readonly (readonly [field: string, change: object])[] = [
 const marked = (at: number, title: string, ...marks: NonNullable<Look['marks']>): ConformanceCase =>
   same(at, title, drifts({ marks }));
 
-const hashCases: readonly ConformanceCase[] = [
+const hashCases: readonly ConformanceCase[] = about('drift from the hash of the node class', [
   ...staticFields.map(([field, change], i) => changed(1127 + i, field, change, 'NodeClassDrift')),
   changed(1149, 'volumeSize', disk({ ebs: { volumeSize: '10G' } }), 'NodeClassDrift'),
   changed(1173, 'which images are selected', { amiFamily: 'AL2023', amiSelectorTerms: [selected] }),
@@ -227,7 +227,7 @@ const hashCases: readonly ConformanceCase[] = [
   marked(1192, 'hashes of two versions', of('a', 'v1'), of('b', 'v2')),
   marked(1206, 'a node class without version', of('a', 'v1'), of('b')),
   marked(1223, 'a claim without version', of('a'), of('b', 'v1')),
-];
+]);
 
 /** pkg/cloudprovider/suite_test.go, drift. */
 export const driftCases: readonly ConformanceCase[] = [...resolvedCases, ...hashCases];

@@ -2,7 +2,7 @@ import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js'
 import { evaluate, type Variables } from '../../../cloud/aws/expression.js';
 import { kubeletSettings } from '../../../cloud/aws/kubelet.js';
 import { hasExpressions, resolvedKubelet } from '../../../cloud/aws/kubelet-expressions.js';
-import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const variables = (vcpus = 4, memory_mib = 8192, default_enis = 3, ips_per_eni = 10, max_pods = 20): Variables => ({
   ...{ vcpus, memory_mib, default_enis, ips_per_eni, max_pods },
@@ -36,7 +36,7 @@ const sizes: Readonly<Record<number, readonly [number, number, number, number, n
   199: [448, 25_165_824, 15, 50, 737],
 };
 
-const evaluated: readonly ConformanceCase[] = [
+const evaluated: readonly ConformanceCase[] = about('kubelet expressions', [
   same(51, 'pods by network interfaces', worth(20, `${enis} + 2`)),
   same(64, 'pods by prefixes', worth(250, `min(250, ${enis} * 16 + 2)`)),
   same(77, 'CPU by CPUs', worth(480, 'max(60, vcpus * 30)', large)),
@@ -80,7 +80,7 @@ const evaluated: readonly ConformanceCase[] = [
   ...(['min(3, 7)', 'min(3.9, 7.9)', 'min(3, 7.9)', 'min(7.9, 3)'] as const).map((source, i) =>
     same(217 + i, source, worth(3, source)),
   ),
-];
+]);
 
 const info = {
   VCpuInfo: { DefaultVCpus: 2 },
@@ -108,7 +108,7 @@ const unusable = (...sources: readonly string[]): Check =>
     sources.map(() => 'DomainError'),
   );
 
-const amounts: readonly ConformanceCase[] = [
+const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressions', [
   same(228, 'quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
   same([233, 306], 'CPU', reserved({ cpu: 'vcpus * 30' }, { cpu: '60m' })),
   same(239, 'CPU is in thousandths', reserved({ cpu: 'max(60, vcpus * 30)' }, { cpu: '60m' })),
@@ -161,7 +161,7 @@ const amounts: readonly ConformanceCase[] = [
   same(387, 'an amount of nothing', reserved({ cpu: nothing }, { cpu: '0m' })),
   same(392, 'half of the memory', reserved({ memory: 'memory_mib * 0.5' }, { memory: '4096Mi' })),
   notApplicable([398, 409, 420, 431, 445, 453], 'how often variables are read', noThunk),
-];
+]);
 
 /** pkg/cel/environment_test.go, evaluation and what is no number. */
 export const expressionCases: readonly ConformanceCase[] = [
@@ -203,7 +203,7 @@ const pods = (maxPods: unknown, expected: number | undefined): Check =>
   gives(() => resolvedKubelet({ ...(maxPods === undefined ? {} : { maxPods }) }, info, 29)['maxPods'], expected);
 const wrong = { podsPerCore: 'ten' };
 
-const fieldCases: readonly ConformanceCase[] = [
+const fieldCases: readonly ConformanceCase[] = about('reading kubelet settings with expressions', [
   same(90, 'no settings, of reserved amounts', settings(false, undefined)),
   same(94, 'pods alone', settings(true, { maxPods: 'vcpus * 10', kubeReserved: { cpu: '100m' } })),
   same(
@@ -247,7 +247,7 @@ const fieldCases: readonly ConformanceCase[] = [
     'no settings, for AL2',
     gives(() => [onAl2(undefined, []).outcome(), onAl2({}, []).outcome()], [[], []]),
   ),
-];
+]);
 
 /** pkg/apis/v1/kubeletconfiguration_test.go, which settings are expressions. */
 export const expressionFieldCases: readonly ConformanceCase[] = [

@@ -4,7 +4,7 @@ import { zoneOf } from '../../../cloud/aws/launch-choice.js';
 import { readStatus } from '../../../cloud/aws/status-poll.js';
 import { UnavailableOfferings, type RefusedOffering } from '../../../core/unavailable-offerings.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { zone1 } from '../world.js';
 import { account, now, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf } from './instances-of-account.js';
@@ -37,7 +37,7 @@ const all = (answer: string): readonly string[] => ids.map(() => answer);
 const away = (): Promise<never> => Promise.reject(refusal('InternalError', 'words', 'ec2:Some', 500));
 
 /** pkg/batcher/describeinstances_test.go */
-export const describingCases: readonly ConformanceCase[] = [
+export const describingCases: readonly ConformanceCase[] = about('batched DescribeInstances', [
   same(41, 'descriptions share a call', together('describeInstances', [all('there'), 1])),
   same(67, 'also of one instance', together('describeInstances', [all('there'), 1], { names: ids.map(() => 'i-0') })),
   same(
@@ -47,13 +47,13 @@ export const describingCases: readonly ConformanceCase[] = [
   ),
   same(
     153,
-    'a call that fails is results to all',
+    'a failed call fails for all callers',
     together('describeInstances', [all('failed'), undefined], { calls: { describeInstances: away } }),
   ),
-];
+]);
 
 /** pkg/batcher/terminateinstances_test.go */
-export const terminatingCases: readonly ConformanceCase[] = [
+export const terminatingCases: readonly ConformanceCase[] = about('batched TerminateInstances', [
   same(41, 'terminations share a call', together('terminateInstances', [all('terminating'), 1])),
   same(
     67,
@@ -69,10 +69,10 @@ export const terminatingCases: readonly ConformanceCase[] = [
   ),
   same(
     136,
-    'a call that fails is results to all',
+    'a failed call fails for all callers',
     together('terminateInstances', [all('failed'), undefined], { calls: { terminateInstances: away } }),
   ),
-];
+]);
 
 const ownCall = 'each claim has a call of its own, since each has a token of its own';
 const three = async (given: Given): Promise<{ fleets: number; outcomes: readonly string[] }> => {
@@ -101,7 +101,7 @@ const own = (
   );
 
 /** pkg/batcher/createfleet_test.go */
-export const fleetCases: readonly ConformanceCase[] = [
+export const fleetCases: readonly ConformanceCase[] = about('batched CreateFleet', [
   own(41, 'equal launches', {}, ({ fleets, outcomes }) => [fleets, new Set(outcomes).size], [3, 3]),
   same(
     80,
@@ -121,11 +121,11 @@ export const fleetCases: readonly ConformanceCase[] = [
     }, ['InsufficientCapacity', 'InsufficientCapacity', 'InsufficientCapacity']),
   ),
   notApplicable(238, 'fewer instances than were asked for', 'a request is for one instance, which is there or not'),
-];
+]);
 
 const metrics = 'descriptions and terminations are gathered without metrics of their own, as docs/metrics.md says';
 /** pkg/batcher/suite_test.go */
-export const batcherCases: readonly ConformanceCase[] = [
+export const batcherCases: readonly ConformanceCase[] = about('batches of calls', [
   notApplicable(62, 'how many batches run at once', 'a batch holds no thread: calls are limited by their rate'),
   same(
     77,
@@ -142,7 +142,7 @@ export const batcherCases: readonly ConformanceCase[] = [
     }, [[300], true]),
   ),
   notApplicable([93, 111], 'metrics of batches', metrics),
-];
+]);
 
 const offering = (instanceType: string, zone: string, capacityType: string): RefusedOffering => ({
   ...{ instanceType, zone, capacityType },
@@ -168,7 +168,7 @@ const closed = (
   ];
 };
 /** pkg/cache/suite_test.go */
-export const unavailableCases: readonly ConformanceCase[] = [
+export const unavailableCases: readonly ConformanceCase[] = about('unavailable offerings', [
   same(
     [48, 68],
     'an offering that refused, and no other',
@@ -223,7 +223,7 @@ export const unavailableCases: readonly ConformanceCase[] = [
       return new Set(versions).size;
     }, 4),
   ),
-];
+]);
 
 const since = new Date(now - 3_600_000);
 const impaired = {
@@ -243,7 +243,7 @@ const reads = (at: number, title: string, status: InstanceStatus, expected: read
     gives(() => readStatus(status, now).map(({ kind }) => kind), expected),
   );
 /** pkg/providers/instancestatus/suite_test.go */
-export const statusCases: readonly ConformanceCase[] = [
+export const statusCases: readonly ConformanceCase[] = about('status of an instance', [
   reads(
     102,
     'everything that is wrong with an instance',
@@ -258,4 +258,4 @@ export const statusCases: readonly ConformanceCase[] = [
   ),
   reads(131, 'nothing', healthy, []),
   reads(152, 'an event of a healthy instance', { ...healthy, Events }, ['event_status']),
-];
+]);

@@ -5,7 +5,7 @@ import { migratedHashes } from '../../../disruption/drift/drift.js';
 import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { inPlace, type Place } from './instances.js';
 
 const kind = 'EC2NodeClass';
@@ -61,7 +61,7 @@ const bundled = (caBundle: string): Promise<unknown> =>
   );
 
 /** pkg/controllers/nodeclass/hash/suite_test.go */
-export const nodeClassHashStatusCases: readonly ConformanceCase[] = [
+export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash annotation of a node class', [
   changes(137, 'user data', { userData: 'userdata-test-2' }, true),
   changes(138, 'tags', { tags: { 'keyTag-test-3': 'valueTag-test-3' } }, true),
   changes(
@@ -118,4 +118,4 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = [
     }, '1234564654'),
   ),
   same(296, 'of a drifted claim the version alone', moves(marks('123456', 'test'), ['123456', 'current'], true)),
-];
+]);

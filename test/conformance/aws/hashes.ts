@@ -2,7 +2,7 @@ import { ec2NodeClasses } from '../../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
 import { ec2NodeClassHash } from '../../../cloud/aws/node-class.js';
 import { build, type Patch } from '../../integration/crd-case-helpers.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const disk = {
   deviceName: 'map-device-1',
@@ -76,7 +76,7 @@ const moved: Patch = { 'spec.blockDeviceMappings': [...disks].reverse() };
 const sorted: Patch = { 'spec.tags': { 'keyTag-2': 'valueTag-2', 'keyTag-1': 'valueTag-1' } };
 
 /** pkg/apis/v1/ec2nodeclass_hash_test.go */
-export const nodeClassHashCases: readonly ConformanceCase[] = [
+export const nodeClassHashCases: readonly ConformanceCase[] = about('hash of a node class', [
   notApplicable(
     85,
     'the very text of a hash',
@@ -105,4 +105,4 @@ export const nodeClassHashCases: readonly ConformanceCase[] = [
   same(213, 'one spec has one hash', changes(false, {})),
   same(219, 'settings of kubelet do', differ(kubelet(110), kubelet(220), true)),
   same(228, 'digits in another order do', differ(kubelet(12), kubelet(21), true)),
-];
+]);

@@ -6,7 +6,7 @@ import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { refusal } from '../../builders/aws-world.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, op } from '../world.js';
 import { account, launched, now, outcomeOf, templatesOf, type Given } from './account.js';
 import { machine } from './machines.js';
@@ -144,7 +144,7 @@ const marks = ({ amis, condition }: Found): unknown => [
 const anyTag = [{ tags: { foo: '*' } }];
 
 /** pkg/controllers/nodeclass/ami_test.go */
-export const imageStatusCases: readonly ConformanceCase[] = [
+export const imageStatusCases: readonly ConformanceCase[] = about('images in the status of a node class', [
   alias(135, 'al2023', { parameters: al2023 }, [
     ['amd64', amd, ...plain],
     ['amd64-nvidia', amd, ...gpu],
@@ -237,7 +237,7 @@ export const imageStatusCases: readonly ConformanceCase[] = [
       [[['test-4', false]], 'True'],
     ]),
   ),
-];
+]);
 
 const unsupported = (at: number, version: string, of: string, expected: boolean): ConformanceCase =>
   same(
@@ -257,7 +257,7 @@ const resolves = (at: number, title: string, of: string, there: There, count: nu
     finds([{ alias: `${of}@latest` }], there, ({ amis }) => amis.length, count),
   );
 
-const aliasCases: readonly ConformanceCase[] = [
+const aliasCases: readonly ConformanceCase[] = about('AMI aliases', [
   unsupported(181, '1.33', 'al2', true),
   unsupported(182, '1.34', 'al2', true),
   unsupported(183, '1.32', 'al2', false),
@@ -317,7 +317,7 @@ const aliasCases: readonly ConformanceCase[] = [
       [[amd]],
     ),
   ),
-];
+]);
 
 const dated = (name: string, CreationDate: string, deprecatedIn?: number, id = name): Image =>
   image(name, {
@@ -336,7 +336,7 @@ const prefers = (at: number, title: string, images: readonly Image[], expected: 
     }, [[expected], [expected]]),
   );
 const [earlier, later] = ['2020-08-31T00:08:42.000Z', '2021-08-31T00:12:42.000Z'];
-const orderCases: readonly ConformanceCase[] = [
+const orderCases: readonly ConformanceCase[] = about('which of several images is used', [
   prefers(437, 'an older image that is not deprecated', [dated('a', later, -60), dated('b', earlier)], 'ami-b'),
   prefers(479, 'one that is not deprecated yet', [dated('a', later, -10, '1'), dated('a', later, 10, '2')], 'ami-2'),
   prefers(523, 'whatever the names', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
@@ -359,7 +359,7 @@ const orderCases: readonly ConformanceCase[] = [
     [4, 3, 2, 1].map((i) => dated('a', later, -60, `${i}`)),
     'ami-1',
   ),
-];
+]);
 
 const keyed = (name: string, ...keys: readonly number[]): Image =>
   image(name, { Tags: keys.map((key) => ({ Key: `tag-key-${key}`, Value: `tag-value-${key}` })) });
@@ -381,7 +381,7 @@ const asks = (at: number, title: string, terms: readonly object[], expected: rea
 const filter = (Name: string, ...Values: readonly string[]): object => ({ Name, Values });
 const parameter = '/my/custom/ami/parameter';
 
-const termCases: readonly ConformanceCase[] = [
+const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   same(
     612,
     'by ids',
@@ -471,7 +471,7 @@ const termCases: readonly ConformanceCase[] = [
       [[], 'False/ResolutionFailed'],
     ),
   ),
-];
+]);
 
 const ipv6 = (at: number, region: string, expected: string | undefined): ConformanceCase =>
   same(
@@ -506,7 +506,7 @@ const enclaves = (
       return templates.map(({ LaunchTemplateData: body }) => body?.EnclaveOptions?.Enabled ?? false);
     }, [expected]),
   );
-const templateCases: readonly ConformanceCase[] = [
+const templateCases: readonly ConformanceCase[] = about('launch templates by image family and region', [
   ipv6(1235, 'us-west-2', 'disabled'),
   ipv6(1236, 'us-iso-east-1', undefined),
   ipv6(1237, 'us-isob-east-1', undefined),
@@ -525,7 +525,7 @@ const templateCases: readonly ConformanceCase[] = [
   enclaves(1251, 'no enclaves', {}, false),
   enclaves(1260, 'enclaves that are asked for', { [sandbox]: '1' }, true),
   enclaves(1272, 'none for other resources', { cpu: '1', memory: '1Gi' }, false),
-];
+]);
 
 /** pkg/providers/amifamily/suite_test.go */
 export const imageCases: readonly ConformanceCase[] = [...aliasCases, ...orderCases, ...termCases, ...templateCases];

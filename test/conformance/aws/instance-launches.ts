@@ -3,7 +3,7 @@ import { annotations, labels } from '../../../api/labels.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { measuredCloud } from '../../../process/measured-cloud.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, zone1, zone2, zone3 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, requestOf, type Account, type Asked } from './account.js';
 import { InstancesOfAccount, providerIdOf, without, type Made } from './instances-of-account.js';
@@ -43,7 +43,7 @@ const cr1 = { id: 'cr-1', type: 'm5.large', zone: zone1 } as const;
 const inReservation: Asked = { capacityTypes: ['reserved'] };
 const roleMissing = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 
-const refusalCases: readonly ConformanceCase[] = [
+const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   same(
     137,
     'minValues that no types meet',
@@ -110,7 +110,7 @@ const refusalCases: readonly ConformanceCase[] = [
       return [await outcomeOf(world.launch(inReservation)), await room(world)];
     }, ['Throttled', 1]),
   ),
-];
+]);
 
 const launchFailures = 'cloudprovider_instance_launch_failures_total';
 /** What is counted of a launch whose attempts all fail. */
@@ -142,7 +142,7 @@ const ofZone = (zone: string, zone_id: string, reason: string): object => ({
   ...{ zone, zone_id, reason },
   capacity_type: 'on-demand',
 });
-const metricCases: readonly ConformanceCase[] = [
+const metricCases: readonly ConformanceCase[] = about('metric of failed launches', [
   failing(
     430,
     'every attempt that fails is counted, by zone',
@@ -155,7 +155,7 @@ const metricCases: readonly ConformanceCase[] = [
     [fails('SomeBrandNewEC2ErrorCode', { zone: 'unknown-zone' })],
     [[ofZone('unknown-zone', '', 'LaunchFailed'), 1]],
   ),
-];
+]);
 
 const found = (at: number, title: string, made: Made, expected: unknown): ConformanceCase =>
   same(
@@ -168,7 +168,7 @@ const found = (at: number, title: string, made: Made, expected: unknown): Confor
       return (await provider.list()).map(({ instanceId, capacityType }) => [instanceId, capacityType]);
     }, expected),
   );
-const listCases: readonly ConformanceCase[] = [
+const listCases: readonly ConformanceCase[] = about('listing instances', [
   found(529, 'an instance in an open reservation is on demand', { CapacityReservationId: 'cr-foo' }, [
     ['i-0', 'on-demand'],
   ]),
@@ -187,7 +187,7 @@ const listCases: readonly ConformanceCase[] = [
       return [ids.length, ids.every((id) => id.startsWith('i-own'))];
     }, [20, true]),
   ),
-];
+]);
 
 const noAddresses = 'InsufficientFreeAddressesInSubnet';
 /** Zones with their subnets, some of which have no addresses left, and the zones that are closed by it. */
@@ -217,7 +217,7 @@ const exhausted = (
   );
 const single = { [zone1]: ['a'], [zone2]: ['b'], [zone3]: ['c'] };
 const several = { ...single, [zone1]: ['a', 'a2', 'a3'] };
-const subnetCases: readonly ConformanceCase[] = [
+const subnetCases: readonly ConformanceCase[] = about('subnets without free addresses', [
   exhausted(673, 'the only subnet of a zone has no addresses', single, ['a'], [zone1]),
   exhausted(686, 'one of several has none', several, ['a'], []),
   exhausted(699, 'none of them has any', several, ['a', 'a2', 'a3'], [zone1]),
@@ -246,7 +246,7 @@ const subnetCases: readonly ConformanceCase[] = [
       return [await outcomeOf(world.launch()), await outcomeOf(world.launch()), asked];
     }, [none, 'm5.large', ['subnet-b', 'subnet-a']]),
   ),
-];
+]);
 
 const strategy = (
   at: number,
@@ -282,7 +282,7 @@ const network = (...list: readonly (readonly [number, number, string])[]): objec
     ...{ networkCardIndex, deviceIndex, interfaceType },
   })),
 });
-const requestCases: readonly ConformanceCase[] = [
+const requestCases: readonly ConformanceCase[] = about('the CreateFleet request', [
   strategy(795, 'on demand by the prices of overlays', 'on-demand', true, 'prioritized'),
   strategy(819, 'on demand', 'on-demand', false, 'lowest-price'),
   strategy(842, 'spot by the prices of overlays', 'spot', true, 'capacity-optimized-prioritized'),
@@ -291,7 +291,7 @@ const requestCases: readonly ConformanceCase[] = [
   interfaces(919, 'a node class without one', network([0, 0, 'interface']), {}, undefined),
   interfaces(926, 'one that is asked for', {}, { requests: { [efa]: '1' } }, 1),
   interfaces(945, 'none', {}, {}, undefined),
-];
+]);
 
 /** The zone's shift, from when it is switched on. */
 function shifting() {
@@ -339,7 +339,7 @@ const isFound = async ({ provider }: ReturnType<typeof shifting>): Promise<boole
   (await provider.get(providerIdOf('i-0'))) !== undefined;
 const failures = 'cloudprovider_instance_termination_failures_total';
 
-const shiftCases: readonly ConformanceCase[] = [
+const shiftCases: readonly ConformanceCase[] = about('instances in a shifted zone', [
   same(988, 'an instance in a shifted zone is not described', shifted(isFound, [true, [0, 0, 0]])),
   same(
     995,
@@ -411,7 +411,7 @@ const shiftCases: readonly ConformanceCase[] = [
       [true, [1, 0, 0]],
     ),
   ),
-];
+]);
 
 /** pkg/providers/instance/suite_test.go */
 export const instanceCases: readonly ConformanceCase[] = [

@@ -2,7 +2,7 @@ import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily } from '../../../api/aws/ec2-node-class.js';
 import { machineResources, podsOf, type CapacitySettings } from '../../../cloud/aws/capacity.js';
 import { families } from '../../../cloud/aws/families.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { known, machines } from './machines.js';
 
 const gib = 2 ** 30;
@@ -58,7 +58,7 @@ const hard = (value: string): object => ({ evictionHard: { 'memory.available': v
 /** MiB that hard thresholds of m5.xlarge come to. */
 const percent = (share: number): number => Math.ceil((whole * mib * share) / 100) / mib;
 
-const overheadCases: readonly ConformanceCase[] = [
+const overheadCases: readonly ConformanceCase[] = about('memory that kubelet reserves', [
   kept(1088, 'nothing for the system', {}, { cpu: 80 }),
   kept(
     1112,
@@ -107,7 +107,7 @@ const overheadCases: readonly ConformanceCase[] = [
     { ...both, ...soft('10%'), ...hard('1Gi') },
     { memory: thirty + 1024 },
   ),
-];
+]);
 
 const pods = (name: string, settings: Settings): number => podsOf(known(name), settingsOf(settings));
 const names = Object.keys(machines);
@@ -157,7 +157,7 @@ const density = (
   );
 const memory = (count: number): number => 11 * count + 255;
 
-const podCases: readonly ConformanceCase[] = [
+const podCases: readonly ConformanceCase[] = about('number of pods of a type', [
   same(
     972,
     'pods by interfaces are not 110',
@@ -198,7 +198,7 @@ const podCases: readonly ConformanceCase[] = [
     byInterfaces,
   ),
   same(1942, 'no pods by core', two({ kubelet: { podsPerCore: 0 } })),
-];
+]);
 
 /** MiB and millicores that kubelet reports as allocatable on real nodes. */
 const measured = [

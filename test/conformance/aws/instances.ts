@@ -3,7 +3,7 @@ import { annotations } from '../../../api/labels.js';
 import { collectInstances } from '../../../operator/garbage.js';
 import { tagInstance, tagUntagged } from '../../../cluster/tagging.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, type Account, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf, usualTags, without, type Made } from './instances-of-account.js';
 
@@ -62,7 +62,7 @@ const collects = (at: number, title: string, there: There, expected: readonly st
 const owned = { withNode: true, withClaim: true };
 
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
-export const instanceGarbageCases: readonly ConformanceCase[] = [
+export const instanceGarbageCases: readonly ConformanceCase[] = about('garbage collection of instances', [
   collects(139, 'an instance that no claim has is terminated', {}, []),
   collects(150, 'and its Node goes with it', { withNode: true }, []),
   collects(168, 'a hundred of them', {}, [], 100),
@@ -78,7 +78,7 @@ export const instanceGarbageCases: readonly ConformanceCase[] = [
   ),
   collects(306, 'one that a claim has stays, and its Node', owned, ['instance', 'Node']),
   collects(333, 'a hundred of them, and their Nodes', owned, ['instance', 'Node'], 100),
-];
+]);
 
 const id = 'i-0';
 const up = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
@@ -139,7 +139,7 @@ const deleting = { deletionTimestamp: '2026-06-01T00:00:00Z', finalizers: ['exam
 const [nameTag, claimTag, clusterNameTag] = keys;
 
 /** pkg/controllers/nodeclaim/tagging/suite_test.go */
-export const taggingCases: readonly ConformanceCase[] = [
+export const taggingCases: readonly ConformanceCase[] = about('tags of an instance after its node registered', [
   untagged(115, 'not without a Node', { withoutNode: true }),
   untagged(130, 'not by a provider id that is none', { providerID: 'Bad providerID' }),
   same(
@@ -164,4 +164,4 @@ export const taggingCases: readonly ConformanceCase[] = [
   completes(235, claimTag),
   completes(236, clusterNameTag),
   completes(237, claimTag, clusterNameTag, nameTag),
-];
+]);

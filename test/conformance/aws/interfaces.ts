@@ -1,6 +1,6 @@
 import type { LaunchTemplateInstanceNetworkInterfaceSpecificationRequest as Interface } from '@aws-sdk/client-ec2';
 import { labels } from '../../../api/labels.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1, zone2 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, templatesOf, type Asked, type Given } from './account.js';
 import { custom, saying } from './launch-templates.js';
@@ -69,7 +69,7 @@ const fourPlaces = [
   [1, 1, 'interface'],
 ];
 
-const interfaceCases: readonly ConformanceCase[] = [
+const interfaceCases: readonly ConformanceCase[] = about('network interfaces in launch templates', [
   publicly(2648, true),
   publicly(2649, false),
   publicly(2650, true, efa),
@@ -160,7 +160,7 @@ const interfaceCases: readonly ConformanceCase[] = [
       ],
     ),
   ),
-];
+]);
 
 const image = (id: string, arch: string): object => ({ id, name: id, requirements: [oneOf(labels.arch, arch)] });
 /** The images that a launch's templates name. */
@@ -189,7 +189,7 @@ const refused = (at: number, title: string, amis: readonly object[]): Conformanc
     }, ['InsufficientCapacity', 0]),
   );
 
-const imageCases: readonly ConformanceCase[] = [
+const imageCases: readonly ConformanceCase[] = about('images in launch templates', [
   images(2422, 'the image of the node class', [image('ami-123', 'amd64')], ['ami-123']),
   images(2460, 'images by id', [image('ami-123', 'amd64'), image('ami-456', 'arm64')], ['ami-123', 'ami-456']),
   images(
@@ -208,7 +208,7 @@ const imageCases: readonly ConformanceCase[] = [
   refused(2579, 'no launch without an image', []),
   refused(2590, 'no launch without an image that fits', [image('ami-123', 'newnew')]),
   images(2609, 'an image of a parameter', [image('test-ami-123', 'amd64')], ['test-ami-123']),
-];
+]);
 
 interface Reservation {
   readonly id: string;
@@ -251,7 +251,7 @@ const market = (at: number, title: string, of: Partial<Reservation>, expected: s
 const preference = (options: object): Check =>
   saying({ options }, (body) => body.CapacityReservationSpecification, { CapacityReservationPreference: 'none' });
 
-const reservationCases: readonly ConformanceCase[] = [
+const reservationCases: readonly ConformanceCase[] = about('capacity reservations in launch templates', [
   same(
     3081,
     'a template for each reservation, that with most room of a type and zone',
@@ -288,7 +288,7 @@ const reservationCases: readonly ConformanceCase[] = [
     'EC2 would use up any open reservation that matches',
     preference({ reservedCapacity: false }),
   ),
-];
+]);
 
 /** pkg/providers/launchtemplate/suite_test.go, interfaces, images and reservations. */
 export const interfaceTemplateCases: readonly ConformanceCase[] = [

@@ -3,7 +3,7 @@ import { annotations } from '../../../api/labels.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
 import { isThere, runningNode } from '../running/nodes.js';
 import { minute, running, second, startMs, type Running } from '../running/stage.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { failed, messages, Notices } from './notices.js';
 
 const disrupted = ({ measured }: Running): readonly string[] =>
@@ -62,7 +62,7 @@ const ends = (at: number, title: string, body: string, reason: string): Conforma
 const states = { n1: 'terminated', n2: 'stopped', n3: 'stopping', n4: 'shutting-down' };
 const many = Array.from({ length: 12 }, (_, i) => `n${i}`);
 
-const messageCases: readonly ConformanceCase[] = [
+const messageCases: readonly ConformanceCase[] = about('messages of the interruption queue', [
   ends(137, 'a spot warning ends the claim', messages.spot('i-n1'), 'spot_interrupted'),
   ends(150, 'so does one of a reservation', messages.reservation('i-n1'), 'capacity_reservation_interrupted'),
   ends(175, 'and a scheduled change', messages.scheduled('i-n1'), 'scheduled_change'),
@@ -115,7 +115,7 @@ const messageCases: readonly ConformanceCase[] = [
       [[[], ['n1'], 2], []],
     ),
   ),
-];
+]);
 
 const hourAgo = new Date(startMs - 60 * minute);
 const system = failed('i-n1', { system: hourAgo });
@@ -144,7 +144,7 @@ const checked = (
 const ending = (at: number, title: string, status: InstanceStatus, isForced: boolean): ConformanceCase =>
   same(at, title, noticed({ statuses: [status], held: true }, deadline, [true, isForced]));
 
-const statusCases: readonly ConformanceCase[] = [
+const statusCases: readonly ConformanceCase[] = about('status checks of instances', [
   checked(321, 'a failed check of the system', system, 'SystemStatus', 'system_status'),
   checked(361, 'of the instance', failed('i-n1', { instance: hourAgo }), 'InstanceStatus', 'instance_status'),
   checked(514, 'an event that is scheduled', retirement, 'EventStatus', 'event_status'),
@@ -192,7 +192,7 @@ const statusCases: readonly ConformanceCase[] = [
       ['SystemStatus', 'SystemStatus'],
     ),
   ),
-];
+]);
 
 /** A queue that refuses is reported, and asked again. */
 const refusing = (at: number, code: string): ConformanceCase =>

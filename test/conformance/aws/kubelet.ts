@@ -1,5 +1,5 @@
 import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
-import { gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 
 const issuesOf = (kubelet: Kubelet | undefined) => kubeletVerdict(kubelet, 'AL2023', true)?.issues ?? [];
 /** Whether the controller accepts each of the settings, with expressions. */
@@ -25,7 +25,7 @@ const images = (high: number, low: number): Kubelet => ({
   imageGCLowThresholdPercent: low,
 });
 
-const acceptedCases: readonly ConformanceCase[] = [
+const acceptedCases: readonly ConformanceCase[] = about('kubelet settings that are accepted', [
   ...settings(true, 'settings', {
     35: {},
     36: undefined,
@@ -52,10 +52,10 @@ const acceptedCases: readonly ConformanceCase[] = [
     85: { systemReserved: { cpu: 'vcpus * 10m' } },
     90: { maxPods: 'vcpus * 10', podsPerCore: 10 },
   }),
-];
+]);
 
 const nested = { options: { json: { nope: 'x' } } };
-const refusedCases: readonly ConformanceCase[] = [
+const refusedCases: readonly ConformanceCase[] = about('kubelet settings that are refused', [
   ...settings(false, 'no field of kubelet, or of another type', {
     100: { notAKubeletField: true },
     103: { logging: { bogusLoggingField: true } },
@@ -127,7 +127,7 @@ const refusedCases: readonly ConformanceCase[] = [
     'by the name of the field',
     gives(() => issuesOf({ notAKubeletField: true }).map(({ path }) => path), ['spec.kubelet.notAKubeletField']),
   ),
-];
+]);
 
 const typeCases = settings(false, 'a value of another type', {
   277: { evictionSoft: memory('5%'), evictionSoftGracePeriod: memory('5x') },

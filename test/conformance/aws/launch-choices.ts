@@ -6,7 +6,7 @@ import type { InstanceType, Offering } from '../../../core/instance-type.js';
 import type { LaunchOption } from '../../../core/launch-options.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { nodeClaim } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { noneOf, oneOf, op } from '../world.js';
 
 type Need = NodeSelectorRequirement & { readonly minValues?: number };
@@ -67,7 +67,7 @@ const here = oneOf(labels.zone, 'zone-1a');
 const core = { cpu: '1000m' };
 const overlays = 'NodeOverlays change a type for all of its offerings; there are none that change an offering alone';
 
-const compatibleCases: readonly ConformanceCase[] = [
+const compatibleCases: readonly ConformanceCase[] = about('types kept for a launch', [
   same(
     49,
     'types that the claim allows',
@@ -94,7 +94,7 @@ const compatibleCases: readonly ConformanceCase[] = [
     ),
   ),
   notApplicable([162, 163, 164, 165, 167, 193], 'offerings with a capacity of their own', overlays),
-];
+]);
 
 const kinds = ['default', 'interruptible', 'capacity-block'] as const;
 /** The kind with the cheapest offering that the claim may use. */
@@ -156,7 +156,7 @@ const ofOneKind = (at: number, selected: Kind): ConformanceCase =>
     ),
   );
 
-const kindCases: readonly ConformanceCase[] = [
+const kindCases: readonly ConformanceCase[] = about('reservation kind of a launch', [
   cheapestKind(285, 'default'),
   cheapestKind(286, 'capacity-block'),
   cheapestKind(287, 'interruptible'),
@@ -175,7 +175,7 @@ const kindCases: readonly ConformanceCase[] = [
       [noneOf(labels.capacityType, 'reserved')],
     ),
   ),
-];
+]);
 
 const idsOf = (options: readonly LaunchOption[]): readonly (string | undefined)[] =>
   options.map(({ offering }) => pinnedValue(offering.requirements, awsLabels.capacityReservationId));
@@ -187,7 +187,7 @@ const picks = (at: number, title: string, offerings: readonly Offering[], expect
     gives(() => idsOf(left([type('a', offerings)], [onlyReserved, noneOf(labels.zone, 'forbidden')])), [expected]),
   );
 
-const blockCases: readonly ConformanceCase[] = [
+const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launch', [
   same(
     379,
     'the type with the cheapest block',
@@ -241,10 +241,10 @@ const blockCases: readonly ConformanceCase[] = [
       [noneOf(labels.capacityType, 'reserved')],
     ),
   ),
-];
+]);
 
 const both = [onDemand(), spot({ price: 0.5 })];
-const reservedCases: readonly ConformanceCase[] = [
+const reservedCases: readonly ConformanceCase[] = about('reservations of a launch', [
   same(
     480,
     'everything where no reservation has room',
@@ -288,7 +288,7 @@ const reservedCases: readonly ConformanceCase[] = [
       return [names(options), options.length];
     }, [['a', 'b'], 4]),
   ),
-];
+]);
 
 const exotic = [
   'nvidia.com/gpu',
@@ -299,7 +299,7 @@ const exotic = [
 ];
 const plain = ['cpu', 'memory', 'ephemeral-storage', 'pods', 'vpc.amazonaws.com/pod-eni', 'vpc.amazonaws.com/efa'];
 const gpu = { [exotic[0]!]: 1 };
-const exoticCases: readonly ConformanceCase[] = [
+const exoticCases: readonly ConformanceCase[] = about('metal and accelerated types in a launch', [
   same(
     [],
     'no accelerators',
@@ -335,12 +335,12 @@ const exoticCases: readonly ConformanceCase[] = [
       [{ ...op(labels.instanceType, 'Exists'), minValues: 2 }],
     ),
   ),
-];
+]);
 
 const anyType = op(labels.capacityType, 'Exists');
 const dear = type('dear', [spot({ price: 10 }), spot({ price: 15, zone: 'zone-1b' })]);
 const cheap = type('od', [onDemand({ price: 5 })]);
-const spotCases: readonly ConformanceCase[] = [
+const spotCases: readonly ConformanceCase[] = about('spot offerings of a launch', [
   same(
     627,
     'no spot that is dearer than the cheapest on demand',
@@ -376,7 +376,7 @@ const spotCases: readonly ConformanceCase[] = [
       ['dear', 'od'],
     ),
   ),
-];
+]);
 
 /** pkg/providers/instance/filter/filter_test.go */
 export const launchChoiceCases: readonly ConformanceCase[] = [

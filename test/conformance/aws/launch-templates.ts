@@ -1,7 +1,7 @@
 import type { LaunchTemplateBlockDeviceMappingRequest, RequestLaunchTemplateData } from '@aws-sdk/client-ec2';
 import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, launched, outcomeOf, resolved, templatesOf, userDataOf, type Asked, type Given } from './account.js';
 import { known } from './machines.js';
@@ -45,7 +45,7 @@ const syncs = (at: number, family: string, spec: object, expected: boolean): Con
     ),
   );
 
-const named: readonly ConformanceCase[] = [
+const named: readonly ConformanceCase[] = about('launch templates are created and reused', [
   syncs(195, 'Custom', custom, false),
   ...(['al2', 'al2023', 'bottlerocket', 'windows2022'] as const).map((family, i) =>
     syncs(200 + 6 * i, family, alias(family), true),
@@ -102,10 +102,10 @@ const named: readonly ConformanceCase[] = [
       return [await outcomeOf(world.launch()), calls, world.sent.templates.length];
     }, ['m5.large', 2, 2]),
   ),
-];
+]);
 
 const cluster = (options: object): Given => ({ options });
-const contents: readonly ConformanceCase[] = [
+const contents: readonly ConformanceCase[] = about('launch templates differ by content', [
   same(
     449,
     'a template for each of what nodes are told of the cluster and the node class',
@@ -188,7 +188,7 @@ const contents: readonly ConformanceCase[] = [
     'one template for types that need the same',
     templates(1, [kubelet({ maxPods: 5 })], [{ ...kubelet({ maxPods: 5 }), types: ['t3.large'] }]),
   ),
-];
+]);
 
 const owned = { tag1: 'tag1value', tag2: 'tag2value' };
 const ofLaunch = (given: Readonly<Record<string, string>>): Check =>
@@ -200,7 +200,7 @@ const ofLaunch = (given: Readonly<Record<string, string>>): Check =>
     ['instance', 'volume', 'fleet'].map((kind) => [kind, true]),
   );
 
-const tags: readonly ConformanceCase[] = [
+const tags: readonly ConformanceCase[] = about('tags and labels in launch templates', [
   same(
     569,
     'nodes have labels of their system, architecture and type',
@@ -224,7 +224,7 @@ const tags: readonly ConformanceCase[] = [
     ),
   ),
   same(630, 'a name of its own', ofLaunch({ Name: 'myname' })),
-];
+]);
 
 type Disk = readonly [device: string | undefined, gib: number | undefined, type: string | undefined];
 const disk = ({ DeviceName, Ebs }: LaunchTemplateBlockDeviceMappingRequest): Disk => [
@@ -253,7 +253,7 @@ const asGiven = (VolumeSize: number): object => ({
   VolumeSize,
 });
 
-const blockDevices: readonly ConformanceCase[] = [
+const blockDevices: readonly ConformanceCase[] = about('block devices in launch templates', [
   disks(655, 'the disk of AL2', alias('al2'), [['/dev/xvda', 20, 'gp3']]),
   disks(669, 'the disk of AL2023', alias('al2023'), [['/dev/xvda', 20, 'gp3']]),
   same(
@@ -280,7 +280,7 @@ const blockDevices: readonly ConformanceCase[] = [
       asGiven(40),
     ]),
   ),
-];
+]);
 
 const monitoring = (at: number, title: string, spec: object, expected: boolean): ConformanceCase =>
   same(
@@ -318,7 +318,7 @@ const nesting = (
   );
 const nested = { ...known('m5.large').ProcessorInfo, SupportedFeatures: ['nested-virtualization'] as never };
 
-const others: readonly ConformanceCase[] = [
+const others: readonly ConformanceCase[] = about('other fields of launch templates', [
   monitoring(2732, 'no detailed monitoring', {}, false),
   monitoring(2742, 'detailed monitoring', { detailedMonitoring: true }, true),
   same(
@@ -348,7 +348,7 @@ const others: readonly ConformanceCase[] = [
   tenancy(3076, 'shared machines', undefined, 'default'),
   tenancy(3077, 'shared machines that are asked for', 'default', 'default'),
   tenancy(3078, 'machines of their own', 'dedicated', 'dedicated'),
-];
+]);
 
 /** pkg/providers/launchtemplate/suite_test.go, what is neither user data, interfaces nor reservations. */
 export const launchTemplateCases: readonly ConformanceCase[] = [
@@ -360,8 +360,8 @@ export const launchTemplateCases: readonly ConformanceCase[] = [
 ];
 
 /** pkg/providers/launchtemplate/cpuoptions_test.go */
-export const cpuOptionCases: readonly ConformanceCase[] = [
+export const cpuOptionCases: readonly ConformanceCase[] = about('CPU options in launch templates', [
   nesting([27, 30], 'no options of the CPU', {}, undefined),
   nesting(33, 'nested virtualization', { cpuOptions: { nestedVirtualization: 'enabled' } }, 'enabled'),
   nesting(38, 'none of it', { cpuOptions: { nestedVirtualization: 'disabled' } }, 'disabled'),
-];
+]);

@@ -5,7 +5,7 @@ import { pinnedValue } from '../../../core/launch-options.js';
 import { addPool } from '../../simulation/cluster/world.js';
 import { refusal } from '../../builders/aws-world.js';
 import { running, second } from '../running/stage.js';
-import { differs, gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, op, pod, pool, zone1 } from '../world.js';
 import { account, launched, outcomeOf, overridesOf, resolved, type Asked, type Given } from './account.js';
 import { providerIdOf } from './instances-of-account.js';
@@ -37,7 +37,7 @@ const made = (
     gives(async () => look(await launched({ types, annotations: marks })), expected),
   );
 
-const createCases: readonly ConformanceCase[] = [
+const createCases: readonly ConformanceCase[] = about('launching a NodeClaim', [
   ends(236, 'a node class of which nothing is known yet', ready('Unknown'), 'LaunchFailed'),
   ends(243, 'one that is not ready', ready('False'), 'NodeClassNotReady'),
   same(
@@ -74,7 +74,7 @@ const createCases: readonly ConformanceCase[] = [
     ({ instance }) => Object.entries(marks).every(([key, value]) => instance.annotations[key] === value),
     true,
   ),
-];
+]);
 
 const context = (
   at: number,
@@ -88,7 +88,7 @@ const context = (
     title,
     gives(async () => (await launched({ types, spec }, asked)).fleets.map(({ Context }) => Context), [expected]),
   );
-const contextCases: readonly ConformanceCase[] = [
+const contextCases: readonly ConformanceCase[] = about('context of a launch', [
   context(331, 'the context of the node class', { context: 'context-1234' }, {}, 'context-1234'),
   context(
     341,
@@ -98,7 +98,7 @@ const contextCases: readonly ConformanceCase[] = [
     undefined,
   ),
   context(354, 'no context', {}, {}, undefined),
-];
+]);
 
 const sizes = { 'a1x.large': 1, 'b1x.large': 4, 'c1x.large': 8 };
 const market = (...names: readonly (keyof typeof sizes)[]): Given => ({
@@ -130,7 +130,7 @@ const flexible = (
 const two = market('a1x.large', 'c1x.large');
 const three = market('a1x.large', 'b1x.large', 'c1x.large');
 const families = oneOf(awsLabels.instanceFamily, 'a1x', 'b1x', 'c1x');
-const minValuesCases: readonly ConformanceCase[] = [
+const minValuesCases: readonly ConformanceCase[] = about('minValues in a launch', [
   flexible(
     365,
     'minValues of listed types',
@@ -158,7 +158,7 @@ const minValuesCases: readonly ConformanceCase[] = [
     ],
     3,
   ),
-];
+]);
 
 const subnetsOf = (fleets: Parameters<typeof overridesOf>[0]): readonly (string | undefined)[] =>
   overridesOf(fleets).map(({ SubnetId }) => SubnetId);
@@ -180,7 +180,7 @@ export const having = (free: Readonly<Record<string, number>>, more: Given = {})
 });
 const onePod = { spec: { kubelet: { maxPods: 1 } } };
 
-const subnetCases: readonly ConformanceCase[] = [
+const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   same(
     1245,
     'the subnet of each zone',
@@ -275,7 +275,7 @@ const subnetCases: readonly ConformanceCase[] = [
       },
     ),
   ),
-];
+]);
 
 const efa = 'vpc.amazonaws.com/efa';
 const p5: Given = { types: ['p5.48xlarge'] };
@@ -304,7 +304,7 @@ const interfaces = (
       ];
     }, expected),
   );
-const efaCases: readonly ConformanceCase[] = [
+const efaCases: readonly ConformanceCase[] = about('EFA in a launch', [
   interfaces(1439, 'EFA that is asked for', {}, { [efa]: '1' }, [true, ['efa']]),
   same(
     1456,
@@ -319,7 +319,7 @@ const efaCases: readonly ConformanceCase[] = [
     false,
     ['interface'],
   ]),
-];
+]);
 
 const cr1 = { id: 'cr-1', type: 'm5.large', zone: zone1 } as const;
 /** Instances that a reservation has room for, as offerings say it. */
@@ -344,7 +344,7 @@ const labelled = (at: number, kind: 'default' | 'capacity-block', interruptible:
       ].map((key) => own[key]);
     }, ['reserved', 'cr-1', kind, String(interruptible)]),
   );
-const reservationCases: readonly ConformanceCase[] = [
+const reservationCases: readonly ConformanceCase[] = about('reservations in a launch', [
   same(
     1565,
     'a launch takes from its reservation',
@@ -377,7 +377,7 @@ const reservationCases: readonly ConformanceCase[] = [
   labelled(1617, 'default', false),
   labelled(1618, 'default', true),
   labelled(1619, 'capacity-block', false),
-];
+]);
 
 /** pkg/cloudprovider/suite_test.go, launches. */
 export const launchCases: readonly ConformanceCase[] = [

@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { isDomainError } from '../../../core/failures.js';
 import type { InstanceType } from '../../../core/instance-type.js';
 import { readMime, writeMime } from '../../../cloud/aws/user-data/mime.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, zone2 } from '../world.js';
 import { account, resolved, userDataOf, type Given } from './account.js';
 
@@ -23,7 +23,7 @@ const none = { describeInstanceTypes: () => Promise.resolve({}) };
 const nowhere = { describeInstanceTypeOfferings: () => Promise.resolve({}) };
 
 /** pkg/controllers/providers/instancetype/suite_test.go */
-export const typeControllerCases: readonly ConformanceCase[] = [
+export const typeControllerCases: readonly ConformanceCase[] = about('reading instance types', [
   same(
     82,
     'types that EC2 lists',
@@ -39,7 +39,7 @@ export const typeControllerCases: readonly ConformanceCase[] = [
   ),
   same(160, 'EC2 lists no types', offered({ types: ['m5.large'], calls: none }, true)),
   same(167, 'EC2 lists no zones', offered({ types: ['m5.large'], calls: nowhere }, true)),
-];
+]);
 
 /** Memory of m5.large in GiB, of nodes with these images, once one with an image was seen to have 4 GiB. */
 const learned = (images: readonly string[], seen: string, expected: boolean): Check =>
@@ -54,11 +54,11 @@ const learned = (images: readonly string[], seen: string, expected: boolean): Ch
   }, [true, expected, !expected]);
 
 /** pkg/controllers/providers/instancetype/capacity/suite_test.go */
-export const learnedCapacityCases: readonly ConformanceCase[] = [
+export const learnedCapacityCases: readonly ConformanceCase[] = about('memory learned from nodes', [
   same(185, 'memory as a node has it', learned(['ami-1'], 'ami-1', true)),
   same(195, 'not of another image', learned(['ami-new'], 'ami-1', false)),
   same(215, 'the image is not the first of the node class', learned(['ami-arm64', 'ami-1'], 'ami-1', true)),
-];
+]);
 
 const alias = { amiSelectorTerms: [{ alias: 'bottlerocket@latest' }] };
 const reserved = 'memory-manager-reserved-memory';
@@ -77,7 +77,7 @@ const keeps = (text: string, expected: object): Check =>
 const one = { 0: { enabled: true, memory: '727Mi' } };
 
 /** pkg/providers/amifamily/bootstrap/bottlerocket_test.go */
-export const memoryManagerCases: readonly ConformanceCase[] = [
+export const memoryManagerCases: readonly ConformanceCase[] = about('reserved memory in Bottlerocket settings', [
   notApplicable(34, 'a field of a structure', 'whether Bottlerocket binds by itself is told by its versions'),
   same([44, 82], 'memory that is kept for pods', keeps(toml(['memory = "727Mi"']), one)),
   same(
@@ -95,7 +95,7 @@ export const memoryManagerCases: readonly ConformanceCase[] = [
       1: { enabled: true, memory: '327Mi' },
     }),
   ),
-];
+]);
 
 const parts = [
   {
@@ -116,7 +116,7 @@ const trimmed = (text: string): unknown =>
   readMime(text).map(({ contentType, body }) => ({ contentType, body: body.trim() }));
 
 /** pkg/providers/amifamily/bootstrap/mime/suite_test.go */
-export const mimeCases: readonly ConformanceCase[] = [
+export const mimeCases: readonly ConformanceCase[] = about('MIME user data', [
   same(
     42,
     'headers that are none are not read',
@@ -140,4 +140,4 @@ export const mimeCases: readonly ConformanceCase[] = [
     'is written as it is read',
     gives(() => writeMime(parts), document),
   ),
-];
+]);

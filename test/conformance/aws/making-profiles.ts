@@ -1,4 +1,4 @@
-import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { pathOf } from './iam-of-account.js';
 import { later, owning } from './owning.js';
 
@@ -25,7 +25,7 @@ const makes = (at: number, title: string, role: string): ConformanceCase =>
 const path = 'paths have always the same four parts';
 
 /** pkg/providers/instanceprofile/suite_test.go */
-export const profileProviderCases: readonly ConformanceCase[] = [
+export const profileProviderCases: readonly ConformanceCase[] = about('instance profile provider', [
   makes(125, 'a role that is written with its path', 'CustomPath/NodeRole'),
   makes(126, 'a role by its name', 'NodeRole'),
   notApplicable(129, 'a profile without a path', 'every profile has the path of cluster and node class'),
@@ -132,4 +132,4 @@ export const profileProviderCases: readonly ConformanceCase[] = [
   notApplicable([397, 398, 399], 'paths of fewer parts', path),
   notApplicable(400, 'the path of a cluster', `${path}; what is listed by it is told above`),
   makes(401, 'the path of a node class', 'NodeRole'),
-];
+]);

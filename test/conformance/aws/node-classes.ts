@@ -1,5 +1,5 @@
 import { changes, judged, type Judgement } from '../schemas/judge.js';
-import { same, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type ConformanceCase } from '../conformance-case.js';
 import type { Patch } from '../../integration/crd-case-helpers.js';
 
 const kind = 'EC2NodeClass';
@@ -26,7 +26,7 @@ const terms = (lines: readonly [number, number, number, number, number]): readon
   [lines[4], 'the last of several terms', refused, lastIsEmpty],
 ];
 
-const roleCases: readonly ConformanceCase[] = [
+const roleCases: readonly ConformanceCase[] = about('validation of role and instanceProfile', [
   same(67, 'a role', judged(kind, accepted, {})),
   same(70, 'an instance profile', judged(kind, accepted, { ...noRole, 'spec.instanceProfile': 'p' })),
   same(75, 'both', judged(kind, refused, { 'spec.instanceProfile': 'p' })),
@@ -48,13 +48,13 @@ const roleCases: readonly ConformanceCase[] = [
     'a profile in place of a role',
     changes(kind, { 'spec.role': 'a' }, { ...noRole, 'spec.instanceProfile': 'p' }, true),
   ),
-];
+]);
 
 const families = ['AL2', 'AL2023', 'Bottlerocket', 'Windows2019', 'Windows2022', 'Windows2025'];
 const imageOf = (id: object): Patch => ({ 'spec.amiSelectorTerms': [id] });
 const anImage = imageOf({ id: 'ami-0123456789abcdef' });
 const latest = (family: string): Patch => imageOf({ alias: `${family.toLowerCase()}@latest` });
-const familyCases: readonly ConformanceCase[] = [
+const familyCases: readonly ConformanceCase[] = about('validation of amiFamily', [
   same(
     [],
     'families',
@@ -80,7 +80,7 @@ const familyCases: readonly ConformanceCase[] = [
     ),
   ),
   same(171, 'no family and no alias', judged(kind, refused, anImage)),
-];
+]);
 
 const alias = (at: number, name: string, family: string): ConformanceCase =>
   same(at, `alias ${name}`, judged(kind, accepted, { ...imageOf({ alias: name }), 'spec.amiFamily': family }));
@@ -95,7 +95,7 @@ const mixed = (lines: readonly number[], first: object, others: readonly object[
   );
 const al2023 = { alias: 'al2023@latest' };
 const common = [{ tags: tag }, { name: 'my-custom-ami' }, { owner: '123456789' }];
-const imageCases: readonly ConformanceCase[] = [
+const imageCases: readonly ConformanceCase[] = about('validation of amiSelectorTerms', [
   ...field('amiSelectorTerms', [[599, 'an alias', accepted, [al2023]]]),
   ...field(
     'amiSelectorTerms',
@@ -133,7 +133,7 @@ const imageCases: readonly ConformanceCase[] = [
       [{ alias: `windows${year}@v1.0.0` }],
     ]),
   ]),
-];
+]);
 
 const reservation = 'cr-12345749';
 const ownerID = '012345678901';
@@ -212,7 +212,7 @@ const nic = (networkCardIndex: number, deviceIndex: number, interfaceType = 'int
   interfaceType,
 });
 const efa = 'efa-only';
-const launchCases: readonly ConformanceCase[] = [
+const launchCases: readonly ConformanceCase[] = about('validation of launch settings', [
   ...field('metadataOptions', [
     [
       852,
@@ -272,7 +272,7 @@ const launchCases: readonly ConformanceCase[] = [
     [1368, 'neither', refused, { nestedVirtualization: 'invalid' }],
     [1374, 'no options', accepted, {}],
   ]),
-];
+]);
 
 const admitted: readonly ConformanceCase[] = field('kubelet', [
   [

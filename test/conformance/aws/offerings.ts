@@ -1,7 +1,7 @@
 import { awsLabels } from '../../../api/aws/labels.js';
 import { labels } from '../../../api/labels.js';
 import { pinnedValue } from '../../../core/launch-options.js';
-import { differs, gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1 } from '../world.js';
 import { account, launched, outcomeOf, type Account, type Given } from './account.js';
 import { reserving } from './interfaces.js';
@@ -33,7 +33,7 @@ const metadata = {
   httpTokens: 'optional',
 };
 
-const templateCases: readonly ConformanceCase[] = [
+const templateCases: readonly ConformanceCase[] = about('disks and metadata in launch templates', [
   unsized(2512, 'Custom', custom, '/dev/xvda'),
   unsized(2534, 'AL2', alias('al2'), '/dev/xvda'),
   unsized(2548, 'AL2023', alias('al2023'), '/dev/xvda'),
@@ -54,7 +54,7 @@ const templateCases: readonly ConformanceCase[] = [
       InstanceMetadataTags: 'disabled',
     }),
   ),
-];
+]);
 
 const typeOf = async (world: Account, name: string) => (await world.types()).find((each) => each.name === name);
 const open = async (world: Account, name: string): Promise<number> =>
@@ -107,7 +107,7 @@ const pods = (at: number, title: string, spec: object, expected: number): Confor
     ),
   );
 
-const offeringCases: readonly ConformanceCase[] = [
+const offeringCases: readonly ConformanceCase[] = about('offerings of instance types', [
   same(
     2616,
     'one offering for each type, zone and capacity type',
@@ -172,7 +172,7 @@ const offeringCases: readonly ConformanceCase[] = [
     ),
   ),
   notApplicable(3536, 'offerings by registered code', 'NodeOverlays say what else types have'),
-];
+]);
 
 const gate = { options: { kubeletExpressions: true }, types: ['m5.large', 'm5.xlarge'] };
 const expression = (settings: object): Given => ({ ...gate, spec: { kubelet: settings } });
@@ -200,7 +200,7 @@ const kept = (
 const byCpus = { cpu: 'vcpus * 30', memory: 'memory_mib / 100' };
 const unready = 'such a node class is not ready under either, and nothing is planned for it';
 
-const expressionCases: readonly ConformanceCase[] = [
+const expressionCases: readonly ConformanceCase[] = about('overhead by kubelet expressions', [
   notApplicable([3590, 3595, 3725], 'settings that are refused', unready),
   differs(
     [3632, 3645],
@@ -233,7 +233,7 @@ const expressionCases: readonly ConformanceCase[] = [
     [70, 176, 16],
   ),
   kept(3804, 'amounts for the system by expression', { systemReserved: byCpus }, [130, 670, 29]),
-];
+]);
 
 /** pkg/providers/instancetype/suite_test.go, offerings, disks and expressions. */
 export const offeringCasesOfTypes: readonly ConformanceCase[] = [

@@ -1,6 +1,6 @@
 import type { DescribeImagesCommandInput } from '@aws-sdk/client-ec2';
 import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, now } from './account.js';
 
 const hour = 3_600_000;
@@ -47,8 +47,8 @@ const moves = (alias: string, isDeprecated: boolean, expected: boolean): Check =
   }, [true, expected]);
 
 /** pkg/controllers/providers/ssm/invalidation/suite_test.go */
-export const parameterCases: readonly ConformanceCase[] = [
+export const parameterCases: readonly ConformanceCase[] = about('invalidated SSM parameters', [
   same(84, 'the parameter of images that are not deprecated is kept', moves('al2023@latest', false, false)),
   same(102, 'that of a release is kept even so', moves('al2023@v20241024', true, false)),
   same(122, 'the latest release is asked for once its images are deprecated', moves('al2023@latest', true, true)),
-];
+]);

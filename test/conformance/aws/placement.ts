@@ -4,7 +4,7 @@ import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, launched, type Given } from './account.js';
 
 const group = (GroupId: string, GroupName: string, more: Partial<PlacementGroup> = {}): PlacementGroup => ({
@@ -99,7 +99,7 @@ const inTurn = (specs: readonly object[], expected: readonly unknown[], calls: n
   );
 
 /** pkg/controllers/nodeclass/placementgroup_test.go */
-export const placementStatusCases: readonly ConformanceCase[] = [
+export const placementStatusCases: readonly ConformanceCase[] = about('placement group in the status of a node class', [
   finds(63, 'no group is asked for', {}, ready()),
   finds(73, 'a cluster group by name', name('together'), ready('pg-cluster')),
   finds(85, 'a group by id', id('pg-cluster'), ready('pg-cluster')),
@@ -113,10 +113,10 @@ export const placementStatusCases: readonly ConformanceCase[] = [
     'the selector changes',
     inTurn([name('together'), name('wide')], [ready('pg-cluster'), ready('pg-spread')], 2),
   ),
-];
+]);
 
 /** pkg/providers/placementgroup/suite_test.go */
-export const placementGroupCases: readonly ConformanceCase[] = [
+export const placementGroupCases: readonly ConformanceCase[] = about('placement group provider', [
   asksFor(84, 'EC2 is asked by name', name('together'), [undefined, ['together']]),
   asksFor(93, 'or by id', id('pg-cluster'), [['pg-cluster'], undefined]),
   asksFor(102, 'a name that looks like an id is a name', name('pg-odd'), [undefined, ['pg-odd']]),
@@ -180,7 +180,7 @@ export const placementGroupCases: readonly ConformanceCase[] = [
     }, ready('pg-first')),
   ),
   same(259, 'the selector is taken away', inTurn([name('wide'), {}], [ready('pg-spread'), ready()], 1)),
-];
+]);
 
 const inGroup = (of: string): Given => ({ spec: name(of), calls: new Groups().calls, types: ['m5.large'] });
 /** Labels of a node as it is launched: its group, and its partition. */
@@ -197,7 +197,7 @@ const chosen =
 const rule = 'instance-types/partitions';
 
 /** pkg/cloudprovider/registrationhooks/placementgrouphook_test.go */
-export const placementHookCases: readonly ConformanceCase[] = [
+export const placementHookCases: readonly ConformanceCase[] = about('partition label of nodes in a placement group', [
   same(77, 'without a group nothing is waited for', labelled({ types: ['m5.large'] }, [undefined, undefined])),
   same(86, 'nor in a cluster group', labelled(inGroup('together'), ['pg-cluster', undefined])),
   same(103, 'nor in a spread group', labelled(inGroup('wide'), ['pg-spread', undefined])),
@@ -217,4 +217,4 @@ export const placementHookCases: readonly ConformanceCase[] = [
       return [numbers.every((number) => /^[1-7]$/.test(number ?? '')), new Set(numbers).size > 1];
     }, [true, true]),
   ),
-];
+]);

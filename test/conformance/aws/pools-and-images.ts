@@ -2,7 +2,7 @@ import { awsLabels, awsWellKnownLabels } from '../../../api/aws/labels.js';
 import { coreWellKnownLabels, labels } from '../../../api/labels.js';
 import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { casesOf, judged, type Judgement } from '../schemas/judge.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 
 const requirements = casesOf('NodePool', 'spec.template.spec.requirements');
@@ -18,7 +18,7 @@ const valued = (
 ): ConformanceCase => requirements(at, title, expected, [oneOf(key, ...values)]);
 
 /** pkg/apis/v1/nodepool_validation_cel_test.go */
-export const awsNodePoolCases: readonly ConformanceCase[] = [
+export const awsNodePoolCases: readonly ConformanceCase[] = about('validation of NodePools with AWS labels', [
   requirements(
     58,
     'labels of the provider',
@@ -40,7 +40,7 @@ export const awsNodePoolCases: readonly ConformanceCase[] = [
       ...known.map((key) => ({ 'spec.template.metadata': { labels: { [key]: 'test' } } })),
     ),
   ),
-];
+]);
 
 /** Whether Bottlerocket binds directories to local disks by itself: of what its version is asked for, from 1.46 on. */
 const binds = (expected: boolean, term: object, ...names: readonly string[]): Check =>
@@ -51,7 +51,7 @@ const binds = (expected: boolean, term: object, ...names: readonly string[]): Ch
 const image = (version: string): string => `bottlerocket-aws-k8s-1.33-x86_64-${version}-431fe75a`;
 
 /** pkg/providers/amifamily/bottlerocket_test.go */
-export const bottlerocketVersionCases: readonly ConformanceCase[] = [
+export const bottlerocketVersionCases: readonly ConformanceCase[] = about('version of a Bottlerocket image', [
   same(26, 'the version of an alias', binds(true, { alias: 'bottlerocket@v1.46.0' })),
   same([], 'an earlier one', binds(false, { alias: 'bottlerocket@v1.45.0' })),
   same(38, 'the latest', binds(true, { alias: 'bottlerocket@latest' })),
@@ -59,4 +59,4 @@ export const bottlerocketVersionCases: readonly ConformanceCase[] = [
   same(62, 'that of the image with the id', binds(true, { id: 'ami-0' }, image('v1.47.0'))),
   same(77, 'that of the image that was found', binds(true, { tags: { Environment: 'prod' } }, image('v2.0.1'))),
   same(92, 'none', binds(false, { name: 'some-other-ami' })),
-];
+]);

@@ -2,7 +2,7 @@ import type { SpotPrice } from '@aws-sdk/client-ec2';
 import { Prices, type PriceTable } from '../../../cloud/aws/prices.js';
 import type { AwsCalls } from '../../../cloud/aws/calls.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { now } from './account.js';
 
 type ByType = Readonly<Record<string, number>>;
@@ -105,7 +105,7 @@ const builtIn = (at: number, region: string, ...types: readonly string[]): Confo
   );
 
 /** pkg/controllers/providers/pricing/suite_test.go */
-export const pricingCases: readonly ConformanceCase[] = [
+export const pricingCases: readonly ConformanceCase[] = about('prices', [
   builtIn(111, 'us-east-1', 'm5.large', 'c5.large', 'm6g.large', 'p4d.24xlarge'),
   builtIn(112, 'us-gov-west-1', 'm5.large', 'c5.large', 'm6g.large'),
   builtIn(113, 'cn-north-1', 'm5.large', 'c5.large', 'm6g.large'),
@@ -194,4 +194,4 @@ export const pricingCases: readonly ConformanceCase[] = [
       { ...well, spot: [{ 'c99.large': { [a]: 1.4 } }] },
     ),
   ),
-];
+]);

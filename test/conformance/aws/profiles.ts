@@ -1,6 +1,6 @@
 import { messageOf } from '../../../core/error-message.js';
 import { refusal } from '../../builders/aws-world.js';
-import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { pathOf } from './iam-of-account.js';
 import { later, owning, type Owner, type There } from './owning.js';
 
@@ -56,7 +56,7 @@ const protects = (at: number, title: string, spec: object): ConformanceCase =>
 const own = (...roles: readonly string[]): There => ({ 'profile-A': { roles } });
 
 /** pkg/controllers/nodeclass/instanceprofile_test.go */
-export const profileStatusCases: readonly ConformanceCase[] = [
+export const profileStatusCases: readonly ConformanceCase[] = about('instance profile in the status of a node class', [
   becomes(37, 'a profile is made with the role', a, [['role-A'], 1]),
   same(
     57,
@@ -197,7 +197,7 @@ export const profileStatusCases: readonly ConformanceCase[] = [
       ['False', 'True', 1, ['role-A'], 1],
     ),
   ),
-];
+]);
 
 interface Swept {
   readonly used?: readonly string[];
@@ -225,7 +225,7 @@ const swept = (at: number, title: string, { used, current, before }: Swept, expe
 const stays = [['profile-A'], ''];
 
 /** pkg/controllers/nodeclass/garbagecollection/suite_test.go */
-export const profileGarbageCases: readonly ConformanceCase[] = [
+export const profileGarbageCases: readonly ConformanceCase[] = about('garbage collection of instance profiles', [
   swept(126, 'a profile that a claim was launched with stays', { used: ['profile-A'] }, stays),
   swept(172, 'so does that of a node class', { before: ({ look }) => look(a), current: 'profile-A' }, stays),
   protects(204, 'one that was in use a moment ago stays', b),
@@ -244,4 +244,4 @@ export const profileGarbageCases: readonly ConformanceCase[] = [
     },
     [['profile-A'], 'iam:DeleteInstanceProfile: AccessDenied: get failed'],
   ),
-];
+]);

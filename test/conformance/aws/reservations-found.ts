@@ -4,7 +4,7 @@ import { Reservations } from '../../../cloud/aws/reservations.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { steppingClock } from '../../builders/aws-world.js';
-import { differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, now } from './account.js';
 import { plenty } from './validation.js';
 
@@ -95,89 +95,96 @@ const readiness = (at: number, isOff: boolean): ConformanceCase =>
   );
 
 /** pkg/controllers/nodeclass/capacityreservation_test.go */
-export const reservationStatusCases: readonly ConformanceCase[] = [
-  same(
-    149,
-    'a reservation that does not say whether it is interruptible',
-    finds([{ id: 'cr-2' }], ({ interruptible }) => interruptible === true, [false]),
-  ),
-  same(
-    161,
-    'by id',
-    finds([{ id: 'cr-1' }], (found) => found, [
-      {
-        ...{ id: 'cr-1', availabilityZone: 'test-zone-1a', instanceType: 'm5.large', ownerID: own },
-        ...{ instanceMatchCriteria: 'targeted', reservationType: 'default', state: 'active' },
-      },
-    ]),
-  ),
-  same(182, 'by tags', finds([{ tags: discovery }], id, ['cr-2', 'cr-3'])),
-  same(195, 'by tags of an owner', finds([{ tags: discovery, ownerID: own }], id, ['cr-2'])),
-  same(209, 'open ones', finds([{ instanceMatchCriteria: 'open' }], id, ['cr-i', 'cr-open'])),
-  same(225, 'targeted ones', finds([{ instanceMatchCriteria: 'targeted' }], id, ['cr-1', 'cr-2', 'cr-3', 'cr-block'])),
-  same(
-    241,
-    'targeted ones by tags',
-    finds([{ instanceMatchCriteria: 'targeted', tags: discovery }], id, ['cr-2', 'cr-3']),
-  ),
-  same(
-    258,
-    'targeted ones of an owner by tags',
-    finds([{ instanceMatchCriteria: 'targeted', tags: discovery, ownerID: own }], id, ['cr-2']),
-  ),
-  same(
-    273,
-    'one that has ended',
-    gives(
-      async () => [
-        (await resolve([{ id: 'cr-1' }], ending)).capacityReservations?.map(id),
-        (await resolve([{ id: 'cr-1' }], ending, { laterMs: 2 * 3_600_000 })).capacityReservations,
-      ],
-      [['cr-1'], []],
+export const reservationStatusCases: readonly ConformanceCase[] = about(
+  'capacity reservations in the status of a node class',
+  [
+    same(
+      149,
+      'a reservation that does not say whether it is interruptible',
+      finds([{ id: 'cr-2' }], ({ interruptible }) => interruptible === true, [false]),
     ),
-  ),
-  same(
-    [],
-    'those that are not active',
-    finds(
-      [{ tags: discovery }],
-      id,
+    same(
+      161,
+      'by id',
+      finds([{ id: 'cr-1' }], (found) => found, [
+        {
+          ...{ id: 'cr-1', availabilityZone: 'test-zone-1a', instanceType: 'm5.large', ownerID: own },
+          ...{ instanceMatchCriteria: 'targeted', reservationType: 'default', state: 'active' },
+        },
+      ]),
+    ),
+    same(182, 'by tags', finds([{ tags: discovery }], id, ['cr-2', 'cr-3'])),
+    same(195, 'by tags of an owner', finds([{ tags: discovery, ownerID: own }], id, ['cr-2'])),
+    same(209, 'open ones', finds([{ instanceMatchCriteria: 'open' }], id, ['cr-i', 'cr-open'])),
+    same(
+      225,
+      'targeted ones',
+      finds([{ instanceMatchCriteria: 'targeted' }], id, ['cr-1', 'cr-2', 'cr-3', 'cr-block']),
+    ),
+    same(
+      241,
+      'targeted ones by tags',
+      finds([{ instanceMatchCriteria: 'targeted', tags: discovery }], id, ['cr-2', 'cr-3']),
+    ),
+    same(
+      258,
+      'targeted ones of an owner by tags',
+      finds([{ instanceMatchCriteria: 'targeted', tags: discovery, ownerID: own }], id, ['cr-2']),
+    ),
+    same(
+      273,
+      'one that has ended',
+      gives(
+        async () => [
+          (await resolve([{ id: 'cr-1' }], ending)).capacityReservations?.map(id),
+          (await resolve([{ id: 'cr-1' }], ending, { laterMs: 2 * 3_600_000 })).capacityReservations,
+        ],
+        [['cr-1'], []],
+      ),
+    ),
+    same(
       [],
-      states.map((State, i) => made(`cr-${i}`, discovery, { State })),
+      'those that are not active',
+      finds(
+        [{ tags: discovery }],
+        id,
+        [],
+        states.map((State, i) => made(`cr-${i}`, discovery, { State })),
+      ),
     ),
-  ),
-  same(
-    318,
-    'a capacity block',
-    finds([{ tags: ofBlocks }], ({ reservationType, state, endTime }) => [reservationType, state, endTime], [
-      ['capacity-block', 'active', '2026-06-02T00:00:00Z'],
-    ]),
-  ),
-  same(
-    332,
-    'a capacity block that ends in 40 minutes',
-    finds(
-      [{ tags: ofBlocks }],
-      ({ state }) => state,
-      ['expiring'],
-      [made('cr-block', ofBlocks, { ReservationType: 'capacity-block', EndDate: inMinutes(40) })],
+    same(
+      318,
+      'a capacity block',
+      finds([{ tags: ofBlocks }], ({ reservationType, state, endTime }) => [reservationType, state, endTime], [
+        ['capacity-block', 'active', '2026-06-02T00:00:00Z'],
+      ]),
     ),
-  ),
-  same(
-    354,
-    'another reservation that does',
-    finds([{ id: 'cr-1' }], ({ state }) => state, ['active'], [made('cr-1', {}, { EndDate: inMinutes(40) })]),
-  ),
-  readiness(383, false),
-  readiness(384, true),
-  same(
-    386,
-    'interruptible ones',
-    finds([{ tags: ofInterruptible }], ({ id: found, interruptible, state }) => [found, interruptible, state], [
-      ['cr-i', true, 'active'],
-    ]),
-  ),
-];
+    same(
+      332,
+      'a capacity block that ends in 40 minutes',
+      finds(
+        [{ tags: ofBlocks }],
+        ({ state }) => state,
+        ['expiring'],
+        [made('cr-block', ofBlocks, { ReservationType: 'capacity-block', EndDate: inMinutes(40) })],
+      ),
+    ),
+    same(
+      354,
+      'another reservation that does',
+      finds([{ id: 'cr-1' }], ({ state }) => state, ['active'], [made('cr-1', {}, { EndDate: inMinutes(40) })]),
+    ),
+    readiness(383, false),
+    readiness(384, true),
+    same(
+      386,
+      'interruptible ones',
+      finds([{ tags: ofInterruptible }], ({ id: found, interruptible, state }) => [found, interruptible, state], [
+        ['cr-i', true, 'active'],
+      ]),
+    ),
+  ],
+);
 
 const counted = (): Reservations =>
   new Reservations({ describeCapacityReservations: answering(usual) as never }, steppingClock(now));
@@ -190,7 +197,7 @@ const counts = (play: (reservations: Reservations) => Promise<void> | void, expe
   }, expected);
 
 /** pkg/providers/capacityreservation/suite_test.go */
-export const reservationCountCases: readonly ConformanceCase[] = [
+export const reservationCountCases: readonly ConformanceCase[] = about('free capacity of a reservation', [
   same(
     99,
     'counts are read with the reservations',
@@ -214,4 +221,4 @@ export const reservationCountCases: readonly ConformanceCase[] = [
       [10, 10],
     ),
   ),
-];
+]);

@@ -7,7 +7,7 @@ import type { OperatorContext } from '../../../operator/context.js';
 import { followReservation, reservedClaims } from '../../../operator/reservations.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { same, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type ConformanceCase } from '../conformance-case.js';
 import { zone1 } from '../world.js';
 import { now, resolved, type Given } from './account.js';
 import { inPlace, type Place } from './instances.js';
@@ -64,7 +64,7 @@ const hides = (
 const inZone = { [labels.instanceType]: 'm5.large', [labels.zone]: zone1 };
 
 /** pkg/controllers/interruption/suite_test.go, what is then left alone. */
-export const hiddenOfferingCases: readonly ConformanceCase[] = [
+export const hiddenOfferingCases: readonly ConformanceCase[] = about('offerings after a spot warning', [
   hides(
     279,
     'a spot warning keeps launches from the offering',
@@ -79,7 +79,7 @@ export const hiddenOfferingCases: readonly ConformanceCase[] = [
     { ...reserved, ...inZone },
     reserving([[{ id: 'cr-1', type: 'm5.large', zone: zone1 }, 10]]),
   ),
-];
+]);
 
 interface Followed {
   readonly ended: readonly string[];
@@ -103,7 +103,7 @@ const join = ({ kube }: Place): unknown =>
   kube.put('Node', { metadata: { name: 'n', labels: reserved }, spec: { providerID: providerIdOf('i-c') } });
 
 /** pkg/controllers/capacityreservation/capacitytype/suite_test.go */
-export const turnedOnDemandCases: readonly ConformanceCase[] = [
+export const turnedOnDemandCases: readonly ConformanceCase[] = about('a reserved instance that becomes on-demand', [
   same(
     122,
     'claim and node are on demand once the instance has left its reservation',
@@ -143,7 +143,7 @@ export const turnedOnDemandCases: readonly ConformanceCase[] = [
       [[onDemand], [onDemand, onDemand]],
     ),
   ),
-];
+]);
 
 /** Which claims are ended of those that are in these reservations, which no node class selects. */
 const block = (id: string, minutes: number, of: Partial<CapacityReservation> = {}): CapacityReservation => ({
@@ -182,7 +182,7 @@ const leaves = (
 const usual = { ReservationType: 'default' } as const;
 
 /** pkg/controllers/capacityreservation/expiration/suite_test.go */
-export const endingBlockCases: readonly ConformanceCase[] = [
+export const endingBlockCases: readonly ConformanceCase[] = about('the end of a capacity block', [
   leaves(
     93,
     'nodes leave a capacity block that is about to end',
@@ -195,4 +195,4 @@ export const endingBlockCases: readonly ConformanceCase[] = [
     [block('usual', 39, usual), block('interruptible', 39, { ...usual, Interruptible: true })],
     [],
   ),
-];
+]);

@@ -1,7 +1,7 @@
 import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { account, type Given } from './account.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -131,7 +131,7 @@ const g1 = 'sg-test1';
 const g2 = 'sg-test2';
 
 /** pkg/controllers/nodeclass/subnet_test.go */
-export const subnetStatusCases: readonly ConformanceCase[] = [
+export const subnetStatusCases: readonly ConformanceCase[] = about('subnets in the status of a node class', [
   same(
     54,
     'subnets with their zones',
@@ -153,10 +153,10 @@ export const subnetStatusCases: readonly ConformanceCase[] = [
   same(210, 'by another id than before', subnets([{}, all4], [subnetTerms({ id: s1 }), [s1]])),
   same(254, 'none', subnets([subnetTerms(none), []])),
   same(266, 'none any more', subnets([{}, all4], [subnetTerms(none), []])),
-];
+]);
 
 /** pkg/controllers/nodeclass/securitygroup_test.go */
-export const groupStatusCases: readonly ConformanceCase[] = [
+export const groupStatusCases: readonly ConformanceCase[] = about('security groups in the status of a node class', [
   same(
     51,
     'security groups with their names',
@@ -171,7 +171,7 @@ export const groupStatusCases: readonly ConformanceCase[] = [
   same(154, 'by another id than before', groups([{}, all3], [groupTerms({ id: g1 }), [g1]])),
   same(189, 'none', groups([groupTerms(none), []])),
   same(201, 'none any more', groups([{}, all3], [groupTerms(none), []])),
-];
+]);
 
 const tagged = (id: string, ...keys: readonly number[]): ASubnet & AGroup => ({
   ...{ id, name: `name-${id}`, zone: 'test-zone-1a', free: 10 },
@@ -190,7 +190,7 @@ const together = (look: (status: EC2NodeClassStatus) => readonly unknown[], expe
   }, [JSON.stringify([expected, 'True'])]);
 
 /** pkg/providers/subnet/suite_test.go */
-export const subnetCases: readonly ConformanceCase[] = [
+export const subnetCases: readonly ConformanceCase[] = about('subnet selector terms', [
   same([102, 313], 'by id', subnets([subnetTerms({ id: s1 }), [s1]])),
   same(120, 'by ids', subnets([subnetTerms({ id: s1 }, { id: s2 }), [s1, s2]])),
   same(148, 'by ids and tags', subnets([subnetTerms({ id: s1, tags: bar }, { id: s2, tags: bar }), [s1, s2]])),
@@ -212,10 +212,10 @@ export const subnetCases: readonly ConformanceCase[] = [
     ]),
   ),
   same(457, 'many at once', together(subnetsIn, all4)),
-];
+]);
 
 /** pkg/providers/securitygroup/suite_test.go */
-export const groupCases: readonly ConformanceCase[] = [
+export const groupCases: readonly ConformanceCase[] = about('security group selector terms', [
   same(101, 'all', groups([{}, all3])),
   same([119, 137], 'by tags', groups([firstTwoGroups, [g1, g2]])),
   same([159, 275], 'by id', groups([groupTerms({ id: g1 }), [g1]])),
@@ -248,4 +248,4 @@ export const groupCases: readonly ConformanceCase[] = [
     'several pages',
     selects(groupsIn, { groups: [[paged('x-1')], [paged('x-2')], [paged('x-3')]] }, [[{}, ['x-1', 'x-2', 'x-3']]]),
   ),
-];
+]);

@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { publishNewEvents } from '../../../operator/pool-events.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { same, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, zone1, zone2, zone3 } from '../world.js';
 import { now, resolved } from './account.js';
 import { inPlace } from './instances.js';
@@ -70,7 +70,7 @@ const within = (name: string, ...zones: readonly string[]): NodePool => {
 };
 
 /** pkg/controllers/arczonalshift/suite_test.go */
-export const zonalShiftCases: readonly ConformanceCase[] = [
+export const zonalShiftCases: readonly ConformanceCase[] = about('zonal shifts', [
   warns(128, 'a NodePool is warned of a shift away from a zone', { looks: [[away]] }, [started]),
   warns(137, 'and told when it is over', { looks: [[away], []] }, [started, over]),
   warns(150, 'not one of other zones', { pools: [within('default', zone2, zone3)], looks: [[away]] }, [[]]),
@@ -83,4 +83,4 @@ export const zonalShiftCases: readonly ConformanceCase[] = [
     { pools: [nodePool('default'), within('b', zone2)], looks: [[away]] },
     [started],
   ),
-];
+]);

@@ -1,7 +1,7 @@
 import { daemonSet } from '../../cases/objects.js';
 import { machineResources } from '../../../cloud/aws/capacity.js';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
-import { gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { pod } from '../world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import type { Given } from './account.js';
@@ -49,7 +49,7 @@ const kept = (at: number, title: string, spec: object, expected: number): Confor
   );
 
 /** pkg/providers/launchtemplate/suite_test.go, what nodes have room for. */
-export const storageCases: readonly ConformanceCase[] = [
+export const storageCases: readonly ConformanceCase[] = about('ephemeral storage', [
   same(
     832,
     'beside a DaemonSet that asks for storage',
@@ -97,4 +97,4 @@ export const storageCases: readonly ConformanceCase[] = [
   kept(1059, 'AL2 keeps memory by interfaces', alias('al2'), 993),
   kept(1113, 'Bottlerocket too', alias('bottlerocket'), 993),
   kept(1142, 'or by the number of pods that it is told', { ...alias('bottlerocket'), kubelet: { maxPods: 110 } }, 1565),
-];
+]);

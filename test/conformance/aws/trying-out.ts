@@ -10,7 +10,7 @@ import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { refusal } from '../../builders/aws-world.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, type Given } from './account.js';
 import { machine } from './machines.js';
@@ -163,7 +163,7 @@ const otherFamily = (at: number, family: string, alias: string, version = '1.32'
     }, ['True', 0]),
   );
 
-const conditionCases: readonly ConformanceCase[] = [
+const conditionCases: readonly ConformanceCase[] = about('validation of a node class at run time', [
   profile(79, 'the role of an instance profile is not there', gone, 'False/DependenciesNotReady'),
   profile(93, 'the instance profile is not known yet', away, 'Unknown'),
   otherFamily(151, 'AL2', 'al2@latest'),
@@ -216,7 +216,7 @@ const conditionCases: readonly ConformanceCase[] = [
       return said(await trial({ given }).resolve());
     }, 'Unknown'),
   ),
-];
+]);
 
 const unauthorized = (message = 'You are not authorized'): Error =>
   refusal('UnauthorizedOperation', message, 'ec2:Some', 403);
@@ -243,7 +243,7 @@ const noProfile = refusal(
 const boundary = 'with an explicit deny in a permissions boundary';
 const control = 'with an explicit deny in a service control policy';
 
-const permissionCases: readonly ConformanceCase[] = [
+const permissionCases: readonly ConformanceCase[] = about('dry runs without permission', [
   denied(
     556,
     'no permission to launch fleets',
@@ -291,7 +291,7 @@ const permissionCases: readonly ConformanceCase[] = [
     'a profile that was just made',
     says({ withRole: true, refusals: { instance: four(noProfile) } }, 'Unknown'),
   ),
-];
+]);
 
 /** The type, and the tenancy, that are tried out. */
 const tries = (of: Trial, look: (asked: Asked) => unknown, expected: unknown): Check =>
@@ -334,7 +334,7 @@ const list = {
   ].map(([networkCardIndex, deviceIndex, interfaceType]) => ({ networkCardIndex, deviceIndex, interfaceType })),
 };
 
-const choiceCases: readonly ConformanceCase[] = [
+const choiceCases: readonly ConformanceCase[] = about('type and image of a dry run', [
   windows(639, 'Windows2019'),
   windows(640, 'Windows2022'),
   windows(641, 'Windows2025', '1.35'),
@@ -400,7 +400,7 @@ const choiceCases: readonly ConformanceCase[] = [
       return [status, asked.templates.length + asked.fleets.length + asked.instances.length];
     }, ['True', 0]),
   ),
-];
+]);
 
 /** pkg/controllers/nodeclass/validation_test.go, what is tried out. */
 export const trialCases: readonly ConformanceCase[] = [...conditionCases, ...permissionCases, ...choiceCases];

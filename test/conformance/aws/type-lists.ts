@@ -6,7 +6,7 @@ import type { InstanceType } from '../../../core/instance-type.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import { applyOverlays } from '../../../packing/compile/overlays.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
-import { gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { all, oneOf, pod, pool, zone1 } from '../world.js';
 import { account, outcomeOf, type Account } from './account.js';
 import { alias } from './launch-templates.js';
@@ -105,7 +105,7 @@ const overlaid = (types: List): List =>
   applyOverlays([nodePools.mustParse(pool())], new Map([['default', types]]), [priced]).catalogues.get('default') ?? [];
 
 /** pkg/providers/instancetype/suite_test.go, what makes another list of types, and what of it can be had. */
-export const typeListCases: readonly ConformanceCase[] = [
+export const typeListCases: readonly ConformanceCase[] = about('cached list of instance types', [
   same(
     2643,
     'the same list where nothing has changed',
@@ -174,4 +174,4 @@ export const typeListCases: readonly ConformanceCase[] = [
       ];
     }, [[machines[preview]![0]], 'InsufficientCapacity', preview]),
   ),
-];
+]);

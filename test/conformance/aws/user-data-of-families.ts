@@ -1,6 +1,6 @@
 import { labels } from '../../../api/labels.js';
 import { readMime } from '../../../cloud/aws/user-data/mime.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, outcomeOf, userDataOf, type Asked, type Given } from './account.js';
 import { alias, custom } from './launch-templates.js';
@@ -55,12 +55,12 @@ const al2 = (at: number, title: string, userData: string | undefined, own: reado
     ),
   );
 
-const al2Cases: readonly ConformanceCase[] = [
+const al2Cases: readonly ConformanceCase[] = about('AL2 user data', [
   al2(2090, 'parts of the node class', mime(version, content), [hello]),
   al2(2103, 'in whichever order their headers are', mime(content, version), [hello]),
   al2(2116, 'a script of the node class', hello, [hello]),
   al2(2129, 'none of the node class', undefined, []),
-];
+]);
 
 const labelFlag = (text: string): string =>
   nodeConfig(text).spec.kubelet.flags.find((flag) => flag.startsWith('--node-labels')) ?? '';
@@ -123,7 +123,7 @@ const parts = [
   '',
 ];
 
-const al2023Cases: readonly ConformanceCase[] = [
+const al2023Cases: readonly ConformanceCase[] = about('AL2023 user data', [
   same(
     2146,
     'AL2023: taints',
@@ -180,7 +180,7 @@ const al2023Cases: readonly ConformanceCase[] = [
       return [await outcomeOf(world.launch()), world.sent.templates.length];
     }, ['NodeClassNotReady', 0]),
   ),
-];
+]);
 
 const windowsCall = [
   "& $EKSBootstrapScriptFile -EKSClusterName 'test-cluster' -APIServerEndpoint 'https://test-cluster' -Base64ClusterCA 'Y2EtYnVuZGxlCg=='",

@@ -2,7 +2,7 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { labels } from '../../../api/labels.js';
 import { readMime } from '../../../cloud/aws/user-data/mime.js';
-import { differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { account, outcomeOf, userDataOf, type Asked, type Given } from './account.js';
 import { alias } from './launch-templates.js';
@@ -72,7 +72,7 @@ export const gate = { options: { kubeletExpressions: true } };
 export const expression = 'min(110, 20 * 2)';
 const bytes = 'karpenter_ec2nodeclasses_userdata_bytes';
 
-const sizes: readonly ConformanceCase[] = [
+const sizes: readonly ConformanceCase[] = about('size of user data', [
   same(
     1172,
     `the size of user data before it is encoded (${bytes})`,
@@ -100,9 +100,9 @@ const sizes: readonly ConformanceCase[] = [
       return [before, world.provider.userDataBytes.has('default')];
     }, [true, false]),
   ),
-];
+]);
 
-const kubeletCases: readonly ConformanceCase[] = [
+const kubeletCases: readonly ConformanceCase[] = about('number of pods in user data', [
   same(
     1203,
     'AL2 is told not to reckon the number of pods itself',
@@ -178,7 +178,7 @@ const kubeletCases: readonly ConformanceCase[] = [
       has({}, [key], false, { labels: { [key]: 'foobar' }, needs: [] }),
     ),
   ),
-];
+]);
 
 const mounting = (dirs: readonly string[]): object => ({
   commands: [
@@ -213,7 +213,7 @@ const raid = (at: number, title: string, version: string, expected: object, user
   );
 const mount = '000-mount-instance-storage';
 
-const diskCases: readonly ConformanceCase[] = [
+const diskCases: readonly ConformanceCase[] = about('local disks in user data', [
   same(
     1495,
     'AL2 makes one of its local disks',
@@ -240,7 +240,7 @@ const diskCases: readonly ConformanceCase[] = [
       },
     ),
   ),
-];
+]);
 
 const taint = (key: string, value: string): object => ({ key, value, effect: 'NoExecute' });
 const tainted: Asked = { taints: [taint('foo', 'bar')], startupTaints: [taint('baz', 'bin')] };
@@ -277,7 +277,7 @@ export const required: Asked = { needs: Object.entries(twoLabels).map(([key, val
 const bottlerocket = (more: object = {}): Given => ({ spec: { ...alias('bottlerocket'), ...more } });
 const reserved = { cpu: '2', memory: '3Gi', 'ephemeral-storage': '10Gi' };
 
-const bottlerocketCases: readonly ConformanceCase[] = [
+const bottlerocketCases: readonly ConformanceCase[] = about('Bottlerocket user data', [
   same(
     1587,
     'settings of the node class, in which those of the cluster win',
@@ -390,7 +390,7 @@ const bottlerocketCases: readonly ConformanceCase[] = [
       ),
     ),
   ),
-];
+]);
 
 const byCpus = { cpu: 'vcpus * 30', memory: 'memory_mib / 100' };
 const worth = { cpu: '60m', memory: '96Mi' };
@@ -410,7 +410,7 @@ const parity = (at: number, field: 'kubeReserved' | 'systemReserved'): Conforman
     }, [worth, 60]),
   );
 
-const expressionCases: readonly ConformanceCase[] = [
+const expressionCases: readonly ConformanceCase[] = about('kubelet expressions in user data', [
   parity(1790, 'kubeReserved'),
   parity(1840, 'systemReserved'),
   same(
@@ -431,7 +431,7 @@ const expressionCases: readonly ConformanceCase[] = [
     'expressions without their gate',
     'such a node class is not ready under either, and nothing is launched from it',
   ),
-];
+]);
 
 /** pkg/providers/launchtemplate/suite_test.go, user data but for the nodes of AL2, AL2023 and Windows. */
 export const userDataCases: readonly ConformanceCase[] = [

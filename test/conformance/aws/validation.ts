@@ -1,7 +1,7 @@
 import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
 import type { AmiFamily, EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { refusal } from '../../builders/aws-world.js';
 import { account, type Given } from './account.js';
 
@@ -42,14 +42,14 @@ const waiting = (
   status: string,
 ): ConformanceCase => same(at, title, says({ calls: { [call]: answer } }, status, 'DependenciesNotReady'));
 
-const dependencyCases: readonly ConformanceCase[] = [
+const dependencyCases: readonly ConformanceCase[] = about('a node class is not Ready while', [
   waiting(78, 'images are not found', 'describeImages', nothing, 'False'),
   waiting(80, 'security groups are not found', 'describeSecurityGroups', nothing, 'False'),
   waiting(81, 'subnets are not found', 'describeSubnets', nothing, 'False'),
   waiting(92, 'images are not known yet', 'describeImages', away, 'Unknown'),
   waiting(94, 'security groups are not known yet', 'describeSecurityGroups', away, 'Unknown'),
   waiting(95, 'subnets are not known yet', 'describeSubnets', away, 'Unknown'),
-];
+]);
 
 const kubelet = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
   same(at, title, says({ spec: { kubelet: settings } }, status, reason));
@@ -65,7 +65,7 @@ const invalid = 'InvalidKubeletConfiguration';
 const addresses = { clusterDNS: ['10.0.0.10', '10.0.0.11'] };
 const pull = { registryPullQPS: 10 };
 
-const kubeletCases: readonly ConformanceCase[] = [
+const kubeletCases: readonly ConformanceCase[] = about('kubelet settings of a node class', [
   kubelet(
     252,
     'images are collected until above when',
@@ -87,7 +87,7 @@ const kubeletCases: readonly ConformanceCase[] = [
   kubelet(324, 'pods by core: AL2023', { podsPerCore: 10 }, 'True'),
   family(333, 'settings that it is told', 'Bottlerocket', { maxPods: 110, kubeReserved: { cpu: '100m' } }),
   family(346, 'a setting that is passed on', 'Custom', pull),
-];
+]);
 
 const gated = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
   same(at, title, says({ options: { kubeletExpressions: true }, spec: { kubelet: settings } }, status, reason));
@@ -98,7 +98,7 @@ const failing = (at: number, title: string, settings: Kubelet): ConformanceCase 
 const byEnis = 'min(110, default_enis * (ips_per_eni - 1))';
 const disabled = 'KubeletExpressionsDisabled';
 
-const expressionCases: readonly ConformanceCase[] = [
+const expressionCases: readonly ConformanceCase[] = about('kubelet expressions of a node class', [
   unreadable(402, 'pods by what does not end', { maxPods: 'min(110,' }),
   unreadable(405, 'pods by a name that nobody knows', { maxPods: 'undefined_var + 1' }),
   unreadable(408, 'pods by a condition', { maxPods: 'vcpus > 4' }),
@@ -123,7 +123,7 @@ const expressionCases: readonly ConformanceCase[] = [
     'True',
   ),
   gated(517, 'pods by expression with it', { maxPods: byEnis }, 'True'),
-];
+]);
 
 /** pkg/controllers/nodeclass/validation_test.go, what is known without a dry run. */
 export const validationCases: readonly ConformanceCase[] = [...dependencyCases, ...kubeletCases, ...expressionCases];

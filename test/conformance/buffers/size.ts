@@ -1,7 +1,7 @@
 import type { PodSpec } from '../../../api/kubernetes.js';
 import { withCondition } from '../../../core/conditions.js';
 import { podRequests, QuantityReader } from '../../../packing/compile/pod-requests.js';
-import { gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { container, sidecar, cpu, running, after, one, limited, share } from './made.js';
 
 const amounts = (expected: Readonly<Record<string, number>>, spec: PodSpec): Check =>
@@ -23,7 +23,7 @@ const conditions = (expected: object, ...types: readonly string[]): Check =>
   );
 
 /** pkg/controllers/capacitybuffer/helpers_test.go */
-export const bufferSizeCases: readonly ConformanceCase[] = [
+export const bufferSizeCases: readonly ConformanceCase[] = about('size of a capacity buffer', [
   same(32, 'as many as a limit of CPU allows', limited(4, { cpu: '4' }, one)),
   same(48, 'as many as a limit of memory allows', limited(4, { memory: '4Gi' }, running(container({ memory: '1Gi' })))),
   same(
@@ -93,4 +93,4 @@ export const bufferSizeCases: readonly ConformanceCase[] = [
     ),
   ),
   same(493, 'the generation it was judged by', conditions([['A', 'False', 5]])),
-];
+]);

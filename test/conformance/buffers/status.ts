@@ -1,6 +1,6 @@
 import { changesFor, type Places } from '../../../activities/provisioning/buffers.js';
 import { resolveBuffer, type BufferObjects } from '../../../packing/compile/buffers.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { buffer, podTemplateRef, objectsOf, scalableRef, one, whole, resolves, sized, missing } from './made.js';
 
 const nothing = { existing: 0, launched: 0 };
@@ -20,7 +20,7 @@ const refresh = 'every look resolves all buffers';
 export const noCache = 'virtual pods are made for each plan and kept nowhere';
 
 /** pkg/controllers/capacitybuffer/suite_test.go */
-export const bufferResolutionCases: readonly ConformanceCase[] = [
+export const bufferResolutionCases: readonly ConformanceCase[] = about('resolving a capacity buffer', [
   same(73, 'a PodTemplate that is there', readiness('True/Resolved', whole)),
   same(121, 'a PodTemplate that is not', readiness('False/PodTemplateNotFound', whole, {})),
   same(144, 'a Deployment', sized(2, { scalableRef, percentage: 20 })),
@@ -51,4 +51,4 @@ export const bufferResolutionCases: readonly ConformanceCase[] = [
   same(465, 'a percentage of one', sized(1, { scalableRef, percentage: 10 }, one, 1)),
   notApplicable([[569, 650]], 'the cache of virtual pods', noCache),
   notApplicable([[668, 728]], 'which buffers a PodTemplate concerns', refresh),
-];
+]);

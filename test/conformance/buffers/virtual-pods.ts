@@ -1,7 +1,7 @@
 import type { Pod, PodTemplateSpec } from '../../../api/kubernetes.js';
 import { isBufferPod } from '../../../core/pods.js';
 import { bufferOfPod, bufferPods, type BufferObjects } from '../../../packing/compile/buffers.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { buffer, podTemplateRef, objectsOf, scalableRef, one, whole } from './made.js';
 import { noCache, provisioning } from './status.js';
 
@@ -38,7 +38,7 @@ const names = (...buffers: readonly (readonly [name: string, namespace?: string]
 const internals = 'lists of pods that Karpenter keeps while it plans';
 
 /** pkg/controllers/provisioning/buffers_test.go */
-export const bufferStatusCases: readonly ConformanceCase[] = [
+export const bufferStatusCases: readonly ConformanceCase[] = about('status of capacity buffers', [
   notApplicable([36, 40, 45, 57, 84], 'a pod that is none of a buffer has no buffer', internals),
   same(69, 'the buffer of a virtual pod', names(['spare'])),
   same(
@@ -84,7 +84,7 @@ export const bufferStatusCases: readonly ConformanceCase[] = [
     'nodes with virtual pods: activities/provisioning/buffers.test.ts',
   ),
   notApplicable([[274, 366]], 'virtual pods are taken out of what is told', internals),
-];
+]);
 
 const claimed = { persistentVolumeClaim: { claimName: 'data' } };
 const volumes = (...given: readonly object[]): Check =>
@@ -103,7 +103,7 @@ const count = (size: number, spec: object, objects: BufferObjects = objectsOf({ 
   gives(() => bufferPods({ ...objects, capacityBuffers: [buffer(spec)] }).length, size);
 
 /** pkg/state/virtualpods/utilities_test.go */
-export const virtualPodCases: readonly ConformanceCase[] = [
+export const virtualPodCases: readonly ConformanceCase[] = about('pods of a capacity buffer', [
   same(
     [33, 260],
     'as many pods as the buffer says, with the labels of the template, bound to no node',
@@ -141,7 +141,9 @@ export const virtualPodCases: readonly ConformanceCase[] = [
   same(222, 'no reference', count(0, { replicas: 2 })),
   same(245, 'a reference to nothing', count(0, whole, {})),
   same(252, 'a template', count(1, whole)),
-];
+]);
 
 /** pkg/state/virtualpods/virtualpods_test.go */
-export const virtualPodCacheCases: readonly ConformanceCase[] = [notApplicable([[45, 248]], 'the cache', noCache)];
+export const virtualPodCacheCases: readonly ConformanceCase[] = about('pods of capacity buffers', [
+  notApplicable([[45, 248]], 'the cache', noCache),
+]);

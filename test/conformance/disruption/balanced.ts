@@ -3,7 +3,7 @@ import { isBalanced } from '../../../disruption/consolidation/balanced.js';
 import type { CountedNode } from '../../../disruption/consolidation/fleet.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { consolidates } from '../consolidations.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { cheap, dear, fleet, of, on, onDemand } from './fleet.js';
 
 type Policy = NodePoolDisruption['consolidationPolicy'];
@@ -34,7 +34,7 @@ const removes = (expected: boolean, ...pools: readonly (readonly CountedNode[])[
 const uniform = { price: 48.4, disruption: 90 };
 
 /** pkg/controllers/disruption/balanced_test.go */
-export const balancedMoveCases: readonly ConformanceCase[] = [
+export const balancedMoveCases: readonly ConformanceCase[] = about('Balanced: is the command worth it', [
   same(38, 'a node that is too large', moves(true, 7.26, 4)),
   same(53, 'a node that is not needed', moves(true, 4.84, 5)),
   same(66, 'a saving that is not worth it', moves(false, 2.42, 9)),
@@ -69,10 +69,10 @@ export const balancedMoveCases: readonly ConformanceCase[] = [
     removes(true, [counted(1, 98, 'a', 'WhenEmptyOrUnderutilized'), counted(9, 2, 'a', 'WhenEmptyOrUnderutilized')]),
   ),
   same(215, 'WhenEmpty is not', removes(true, [counted(1, 98, 'a', 'WhenEmpty'), counted(9, 2, 'a', 'WhenEmpty')])),
-];
+]);
 
 /** pkg/controllers/disruption/balanced_scoring_test.go */
-export const balancedScoreCases: readonly ConformanceCase[] = [
+export const balancedScoreCases: readonly ConformanceCase[] = about('Balanced: score of a command', [
   same(186, 'every node of the pool counts', removes(true, times(5, 4.84, 2))),
   same(
     209,
@@ -132,21 +132,21 @@ export const balancedScoreCases: readonly ConformanceCase[] = [
       { gone: ['a', 'b'], launched: ['cheap'] },
     ),
   ),
-];
+]);
 
 /** pkg/controllers/disruption/balanced_adversarial_test.go */
-export const balancedAdversarialCases: readonly ConformanceCase[] = [
+export const balancedAdversarialCases: readonly ConformanceCase[] = about('Balanced: extreme prices and pools', [
   notApplicable(34, 'a price that is no number', 'prices are read as numbers, or not at all'),
   notApplicable(70, 'the scores of each pool', 'a verdict for each pool is all that there is'),
   same(117, 'nodes without a price', removes(true, [counted(4.84, 2), counted(0, 2), counted(4.84, 2)])),
   same(173, 'the only node', removes(true, [counted(4.84, 2)])),
-];
+]);
 
 const balanced = onDemand({ consolidationPolicy: 'Balanced' });
 const filled = (name: string, count: number) => Array.from({ length: count }, (_, i) => on(name, `${name}-${i}`));
 
 /** pkg/controllers/disruption/balanced_integration_test.go */
-export const balancedFleetCases: readonly ConformanceCase[] = [
+export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: consolidating a fleet', [
   same(
     56,
     'a node that is too large is replaced',
@@ -263,4 +263,4 @@ export const balancedFleetCases: readonly ConformanceCase[] = [
       { gone: ['a', 'b'], cheaper: true },
     ),
   ),
-];
+]);

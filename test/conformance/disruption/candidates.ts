@@ -6,7 +6,7 @@ import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/c
 import { evictionCost } from '../../../disruption/candidates/disruption-cost.js';
 import { countPools } from '../../../disruption/budgets/pool-counts.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
 const at = new Date(now - 3_600_000).toISOString();
@@ -122,7 +122,7 @@ const costs = (outcome: () => boolean): Check => gives(outcome, true);
 const runs = 'a disruption that runs is a workflow; test/workflow and test/integration have it';
 const metric = 'a metric';
 
-export const disruptionCases: readonly ConformanceCase[] = [
+export const disruptionCases: readonly ConformanceCase[] = about('candidates for disruption', [
   notApplicable([194, 259, 374, 469], 'replacements one after the other, and pods of nodes that go', runs),
   notApplicable([598, 625], 'taints that a disruption left behind', runs),
   notApplicable(711, 'nodes that nobody manages do not count', 'only nodes with a NodeClaim are looked at'),
@@ -217,14 +217,14 @@ export const disruptionCases: readonly ConformanceCase[] = [
   ),
   same(1877, 'a node that a disruption holds', candidate(false, { claimed: true })),
   notApplicable([1941, 1961, 1991, 2019, 2038, 2079], 'metrics of disruptions', metric),
-];
+]);
 
 const beside = (name: string, value: string): Pod => pod({ name, ...marked(value) });
 const rollouts =
   'what drifted nodes are replaced with, and when, is the affair of workflows/drift, whose tests have it';
 
 /** drift_test.go: whether a drifted node may be taken. */
-export const driftCases: readonly ConformanceCase[] = [
+export const driftCases: readonly ConformanceCase[] = about('candidates for drift', [
   notApplicable(79, 'how many nodes have drifted', metric),
   notApplicable(
     [121, 159, 232],
@@ -274,4 +274,4 @@ export const driftCases: readonly ConformanceCase[] = [
     'once all of that is over',
     candidate(true, { eventual: true, pods: [beside('p', '30m'), beside('q', '50m')] }),
   ),
-];
+]);

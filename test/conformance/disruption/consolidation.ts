@@ -3,7 +3,7 @@ import { annotations, labels } from '../../../api/labels.js';
 import { offering } from '../../cases/catalogues.js';
 import type { CatalogueEntry } from '../../checker/types.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, likesAntiAffinity, spread } from '../topology-terms.js';
 import { oneOf, op, pod, unlabelled, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { budget, cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith, sold } from './fleet.js';
@@ -29,7 +29,7 @@ const looks = 'when the search looks again is the affair of workflows/consolidat
 const without = (key: string): Check =>
   run([poolWith(), of('n', dear).map((each) => unlabelled(each, key)), on('n', 'p')], none);
 
-export const watchedCases: readonly ConformanceCase[] = [
+export const watchedCases: readonly ConformanceCase[] = about('consolidation is skipped for', [
   notApplicable([104, 114, 125], 'events that say that a pool does not consolidate', eventsElsewhere),
   same(
     137,
@@ -43,7 +43,7 @@ export const watchedCases: readonly ConformanceCase[] = [
     'how many nodes might go, and how many commands were dropped',
     metric,
   ),
-];
+]);
 
 const empties = (count: number, pool = 'default', prefix = 'n'): KubernetesObject[] =>
   Array.from({ length: count }, (_, i) => of(`${prefix}-${i}`, cheap, { pool })).flat();
@@ -58,7 +58,7 @@ const manyPools = (nodes: string): KubernetesObject[] =>
 const eachOf = (count: number): Outcome =>
   count === 0 ? none : { byGroup: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`pool-${i}`, count])) };
 
-export const budgetCases: readonly ConformanceCase[] = [
+export const budgetCases: readonly ConformanceCase[] = about('consolidation under budgets', [
   same(366, 'three empty nodes of ten', run([limit('3'), empties(10)], { count: 3 }, { more: inSteps })),
   same(388, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: inSteps })),
   same(411, 'no empty node', run([limit('0'), empties(10)], none)),
@@ -71,7 +71,7 @@ export const budgetCases: readonly ConformanceCase[] = [
   same(588, 'all nodes of each pool', run(manyPools('100%'), eachOf(3), { more: inSteps })),
   same(652, 'no node of each pool', run(manyPools('0'), none)),
   notApplicable([714, 738, 802, 833, 903, 934], 'a look that budgets cut short is not the last', looks),
-];
+]);
 
 const twice = (at: readonly [number, number], title: string, check: (options: object) => Check): ConformanceCase[] => [
   same(at[0], `${title}, on demand`, check({})),
@@ -104,7 +104,7 @@ const keeps = (options: object, n: readonly KubernetesObject[], ...rest: Kuberne
   );
 const large: PodOptions = { cpu: '22', labels: { app: 'kept' } };
 
-export const replaceCases: readonly ConformanceCase[] = [
+export const replaceCases: readonly ConformanceCase[] = about('consolidation by replacement', [
   ...twice([1058, 1059], 'a dear node makes way for a cheap one', (options) =>
     run([poolWith(), of('n', last, options), on('n', 'p')], { gone: ['n'], cheaper: true }, spotToSpot),
   ),
@@ -270,7 +270,7 @@ export const replaceCases: readonly ConformanceCase[] = [
       },
     ),
   ),
-];
+]);
 
 function protectedBy(value = 'true'): object {
   return { annotations: { [annotations.doNotDisrupt]: value } };
@@ -317,7 +317,7 @@ const started = (minutes: number, value: string): KubernetesObject[] =>
   );
 
 /** Of two cheap nodes, the second goes, and its pod moves to the first. */
-export const deleteCases: readonly ConformanceCase[] = [
+export const deleteCases: readonly ConformanceCase[] = about('consolidation by deletion', [
   same(2421, 'a node whose pod fits elsewhere goes', deletes([...two(), ...onB()])),
   same(
     2462,
@@ -433,7 +433,7 @@ export const deleteCases: readonly ConformanceCase[] = [
     'a pool that cannot be bought from',
     deletes([poolWith({}, { requirements: [op(labels.instanceType, 'DoesNotExist')] }, 'invalid'), ...two(), ...onB()]),
   ),
-];
+]);
 
 function unowned(name: string): KubernetesObject {
   const [own] = of(name, dear);
@@ -444,7 +444,7 @@ const waits = 'between a decision and its start it is looked at again; workflows
 const three = (options: object): KubernetesObject[] =>
   ['a', 'b', 'c'].flatMap((name) => [...of(name, last, options), on(name, `p-${name}`)]);
 
-export const severalCases: readonly ConformanceCase[] = [
+export const severalCases: readonly ConformanceCase[] = about('consolidation of several nodes', [
   notApplicable(
     [3570, 3657, 3741, 3785, 3820, 3857, 3895, 4235, 4236, 4396, 4397],
     'what changes while a command waits',
@@ -551,7 +551,7 @@ export const severalCases: readonly ConformanceCase[] = [
       { catalogue: [cheap, withReserved(dear)] },
     ),
   ),
-];
+]);
 
 function withReserved(entry: CatalogueEntry): CatalogueEntry {
   const made = offering(zone1, 'reserved', 0.000001);

@@ -4,7 +4,7 @@ import type { InstanceType } from '../../../core/instance-type.js';
 import { consolidatableAt } from '../../../disruption/consolidation/consolidatable.js';
 import { driftOf, mayDrift, migratedHashes, templateDrift } from '../../../disruption/drift/drift.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { noneOf, oneOf, op, zone1, zone2 } from '../world.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
@@ -96,7 +96,7 @@ Reflect.deleteProperty(unlabelled.metadata.labels, labels.instanceType);
 const taint = [{ key: 'k', effect: 'NoExecute' }];
 
 /** pkg/controllers/nodeclaim/disruption/drift_test.go */
-export const claimDriftCases: readonly ConformanceCase[] = [
+export const claimDriftCases: readonly ConformanceCase[] = about('condition Drifted', [
   same(83, 'what the provider says', drifts('AMIDrift', { provider: 'AMIDrift' })),
   same(86, 'a claim without the label of its type', drifts('InstanceTypeNotFound', { claim: unlabelled })),
   same(95, 'a type that is gone', drifts('InstanceTypeNotFound', { types: [] })),
@@ -166,7 +166,7 @@ export const claimDriftCases: readonly ConformanceCase[] = [
   same(568, 'reserved, of which there are on-demand ones', left(false, 'on-demand')),
   same(569, 'reserved, of which there are spot ones', left(true, 'spot')),
   same(570, 'reserved, of which there are none', left(true)),
-];
+]);
 
 const idle = (expected: boolean, after: string, status: object, secondsAgo = 60): Check =>
   gives(() => {
@@ -181,17 +181,17 @@ const initialized = (status: 'True' | 'False' | 'Unknown', hours = 1) => ({
 const podEvent = (seconds: number) => ({ lastPodEventTime: new Date(now - seconds * 1000).toISOString() });
 
 /** pkg/controllers/nodeclaim/disruption/consolidation_test.go */
-export const consolidatableCases: readonly ConformanceCase[] = [
+export const consolidatableCases: readonly ConformanceCase[] = about('condition Consolidatable', [
   same(85, 'some time after a pod came or went', idle(true, '1m', { ...initialized('True'), ...podEvent(60) })),
   same(99, 'some time after initialization, where no pod ever came', idle(true, '1m', initialized('True', 1 / 60))),
   same(116, 'not before', idle(false, '1m', { ...initialized('True'), ...podEvent(59) })),
   same(125, 'never', idle(false, 'Never', { ...initialized('True'), ...podEvent(60) })),
   same(134, 'not while nobody knows whether it is initialized', idle(false, '0s', initialized('Unknown'))),
   same(143, 'not before it is initialized', idle(false, '0s', initialized('False'))),
-];
+]);
 
 /** pkg/controllers/nodeclaim/disruption/suite_test.go */
-export const claimConditionCases: readonly ConformanceCase[] = [
+export const claimConditionCases: readonly ConformanceCase[] = about('conditions of a claim', [
   same(
     140,
     'a node of a static pool never is Consolidatable',
@@ -200,7 +200,7 @@ export const claimConditionCases: readonly ConformanceCase[] = [
       return consolidatableAt({ claim, pool: poolOf([], {}, { replicas: 1 }), pods: [], pricePerHour: 1 });
     }, Number.POSITIVE_INFINITY),
   ),
-];
+]);
 
 const behaviour = {
   limits: { cpu: '16' },
@@ -215,7 +215,7 @@ const migrated = (claim: object, expected: object, drifted = false): Check =>
   }, expected);
 
 /** pkg/controllers/nodepool/hash/suite_test.go */
-export const poolHashCases: readonly ConformanceCase[] = [
+export const poolHashCases: readonly ConformanceCase[] = about('hash of a NodePool', [
   same(109, 'labels and annotations change the hash', rehashed({}, { labels: { a: 'b' }, annotations: { c: 'd' } })),
   same(
     126,
@@ -243,4 +243,4 @@ export const poolHashCases: readonly ConformanceCase[] = [
       true,
     ),
   ),
-];
+]);

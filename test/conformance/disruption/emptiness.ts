@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { annotations } from '../../../api/labels.js';
 import { daemonSet } from '../../cases/objects.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { pod } from '../world.js';
 import { cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith } from './fleet.js';
 
@@ -36,12 +36,12 @@ const ripe = 'a node is consolidatable by the clock, whatever its condition says
 const wholeFleet =
   'every search looks at every node (consolidation/all-nodes-are-considered): nothing is left for the next one to begin with';
 
-export const singleNodeCases: readonly ConformanceCase[] = [
+export const singleNodeCases: readonly ConformanceCase[] = about('order of single-node consolidation', [
   notApplicable([104, 130], 'the order in which single nodes are tried, pools in turn', wholeFleet),
   notApplicable([119, 172, 193], 'pools that a search did not come to go first in the next one', wholeFleet),
-];
+]);
 
-export const emptinessCases: readonly ConformanceCase[] = [
+export const emptinessCases: readonly ConformanceCase[] = about('emptiness', [
   notApplicable(86, 'how many nodes might go', 'a metric'),
   same(111, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
   same(153, 'no empty node', run([limit('0%'), empties(10)], { count: 0 })),
@@ -94,7 +94,7 @@ export const emptinessCases: readonly ConformanceCase[] = [
   ),
   same([], 'and goes when that is over', run([onDemand({ consolidateAfter: '30s' }), of('n')], gone)),
   same(758, 'an empty node of a static pool stays', run([poolWith({}, { replicas: 1 }), of('n')], stays)),
-];
+]);
 
 const template = (cpu: string): KubernetesObject =>
   ({
@@ -113,7 +113,7 @@ const buffer = (replicas: number): KubernetesObject =>
 const kept = (replicas: number, cpu = '3'): KubernetesObject[] => [template(cpu), buffer(replicas)];
 
 /** Capacity buffers: what is kept free on a node keeps the node. */
-export const emptyBufferCases: readonly ConformanceCase[] = [
+export const emptyBufferCases: readonly ConformanceCase[] = about('emptiness with capacity buffers', [
   same(808, 'a node that holds what a buffer keeps free stays', run([onDemand(), of('n'), kept(1)], stays)),
   same(825, 'it goes once the buffer is gone', run([onDemand(), of('n')], gone)),
   same(
@@ -128,10 +128,10 @@ export const emptyBufferCases: readonly ConformanceCase[] = [
   ),
   same(886, 'two nodes that hold it stay', run([onDemand(), of('n'), of('m'), kept(2)], stays)),
   same(904, 'a buffer of none keeps no node', run([onDemand(), of('n'), kept(0)], gone)),
-];
+]);
 
 /** The same in consolidation_test.go. */
-export const bufferCases: readonly ConformanceCase[] = [
+export const bufferCases: readonly ConformanceCase[] = about('consolidation with capacity buffers', [
   same(
     [5147, 5192],
     'a node with nothing but what a buffer keeps free is not empty',
@@ -143,4 +143,4 @@ export const bufferCases: readonly ConformanceCase[] = [
     run([onDemand(), of('n', dear), on('n', 'p'), kept(1)], { gone: ['n'], launched: ['cheap'] }),
   ),
   same(5246, 'once the buffer is gone its node goes', run([onDemand(), of('n')], gone)),
-];
+]);

@@ -8,7 +8,7 @@ import {
   type StaticContext,
 } from '../../../disruption/static-capacity/static-capacity.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
 const at = '2026-01-01T00:00:00Z';
@@ -83,7 +83,7 @@ const room = (expected: number, replicas: number, views: readonly NodeView[], no
 const workflow = 'pools are kept by workflows/static-capacity, whose tests have it';
 const helpers = "helpers of Karpenter's own code";
 
-export const staticProvisioningCases: readonly ConformanceCase[] = [
+export const staticProvisioningCases: readonly ConformanceCase[] = about('static NodePool: creating nodes', [
   notApplicable(
     [124, 142, 160, 174, 188, 394, 456, 527, 554],
     'when claims are created, and what stands in them',
@@ -97,7 +97,7 @@ export const staticProvisioningCases: readonly ConformanceCase[] = [
   same(441, 'no replicas', creates(0, 0, [])),
   same(512, 'many replicas', creates(1000, 1000, [])),
   notApplicable([610, 611, 612, 613, 614], 'which changes wake the controller', helpers),
-];
+]);
 
 const empty = members(1, { pods: [daemon] }, 'empty');
 const busy = members(2, { pods: [pod()] }, 'busy');
@@ -109,7 +109,7 @@ const ranked = [
   ...members(2, { pods: [pod()], marked: true }, 'd'),
 ];
 
-export const staticDeprovisioningCases: readonly ConformanceCase[] = [
+export const staticDeprovisioningCases: readonly ConformanceCase[] = about('static NodePool: removing nodes', [
   notApplicable([117, 151, 160, 385], 'when claims are deleted', workflow),
   same(197, 'no more nodes than replicas', removes([], 3, members(2))),
   same(
@@ -144,12 +144,12 @@ export const staticDeprovisioningCases: readonly ConformanceCase[] = [
     removes(['a0', 'a1', 'b0', 'b1', 'c0', 'c1', 'd0', 'd1'], 0, ranked),
   ),
   notApplicable([772, 777], 'which changes wake the controller', helpers),
-];
+]);
 
 const budgets =
   'budgets count for every reason alike; disruption/budgets/budgets.test.ts and apis/v1/nodepool_budgets_test.go have them';
 const marked = member('n0', { marked: true });
-export const staticDriftCases: readonly ConformanceCase[] = [
+export const staticDriftCases: readonly ConformanceCase[] = about('static NodePool: drift', [
   notApplicable([84, 143, 203, 670], 'budgets of static pools', budgets),
   same(367, 'limits of nodes that leave no room', room(0, 5, members(5), 5)),
   same(405, 'limits of nodes that leave room for all', room(5, 5, members(5), 10)),
@@ -175,4 +175,4 @@ export const staticDriftCases: readonly ConformanceCase[] = [
       'the node is marked do-not-disrupt',
     ),
   ),
-];
+]);

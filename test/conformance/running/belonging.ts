@@ -1,7 +1,7 @@
 import { managedClaims, nodeOf } from '../../../cluster/cluster.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
 import { isReschedulable } from '../../../core/pods.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign, joins } from './claims.js';
 
 const providerID = 'fake:///a/i-1';
@@ -43,17 +43,17 @@ const podsOn =
       .map(({ metadata }) => metadata.name);
 
 /** pkg/utils/node/suite_test.go */
-export const nodeUtilCases: readonly ConformanceCase[] = [
+export const nodeUtilCases: readonly ConformanceCase[] = about('claim of a Node', [
   same(66, 'the claim of a Node', finds('c1', providerID, claimOf)),
   same(77, 'a Node of another instance', finds(undefined, 'fake:///a/i-2', claimOf)),
   same(87, 'a Node without an instance', finds(undefined, undefined, claimOf)),
   same(98, 'pods without a Node', finds([], providerID, podsOn(''))),
   same(103, 'a Node without pods', finds([], providerID, podsOn('n3'))),
   same(110, 'pods that need another place', finds(['web'], providerID, podsOn('n1'))),
-];
+]);
 
 /** pkg/utils/nodeclaim/suite_test.go */
-export const claimUtilCases: readonly ConformanceCase[] = [
+export const claimUtilCases: readonly ConformanceCase[] = about('Node of a claim', [
   same(
     118,
     'the claim owns its Node',
@@ -82,4 +82,4 @@ export const claimUtilCases: readonly ConformanceCase[] = [
     'claims of this provider',
     finds(['c1'], providerID, ({ deps }) => managedClaims(deps).map(({ metadata }) => metadata.name)),
   ),
-];
+]);

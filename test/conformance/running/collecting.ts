@@ -1,4 +1,4 @@
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { ask, foreign } from './claims.js';
 import { isThere, podOn, providerIdOf, runningNode } from './nodes.js';
 import { minute, running, second, startMs, type Running } from './stage.js';
@@ -14,7 +14,7 @@ const lost = (expected: unknown, names: readonly string[], options: Parameters<t
   });
 
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
-export const garbageCases: readonly ConformanceCase[] = [
+export const garbageCases: readonly ConformanceCase[] = about('garbage collection of claims', [
   same(85, 'a claim whose instance is gone and whose Node is not Ready goes', lost(0, ['n1'], { isReady: false })),
   same(112, 'but not while its Node is Ready', lost(1, ['n1'])),
   same(
@@ -39,7 +39,7 @@ export const garbageCases: readonly ConformanceCase[] = [
       return isThere(it, 'NodeClaim', 'c1');
     }),
   ),
-];
+]);
 
 const expired = (it: Running): readonly object[] =>
   it.measured
@@ -77,7 +77,7 @@ const expires = (
   );
 
 /** pkg/controllers/nodeclaim/expiration/suite_test.go */
-export const expirationCases: readonly ConformanceCase[] = [
+export const expirationCases: readonly ConformanceCase[] = about('expiration', [
   same([90, 106], 'expired nodes are counted', expires(once, expired)),
   same(
     122,
@@ -141,4 +141,4 @@ export const expirationCases: readonly ConformanceCase[] = [
       afterMs: 30 * minute,
     }),
   ),
-];
+]);

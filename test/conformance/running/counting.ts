@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign } from './claims.js';
 import { podOn, runningNode } from './nodes.js';
 import { addOther } from './pools.js';
@@ -46,7 +46,7 @@ const counts = (expected: unknown, result: (it: Running) => unknown, options: ob
   );
 const later = async (it: Running): Promise<void> => it.pass(10 * second);
 
-const usageCases: readonly ConformanceCase[] = [
+const usageCases: readonly ConformanceCase[] = about('resources in the status of a NodePool', [
   same(
     119,
     'not of pools of another provider',
@@ -117,9 +117,9 @@ const usageCases: readonly ConformanceCase[] = [
       return usage(it);
     }),
   ),
-];
+]);
 
-const countCases: readonly ConformanceCase[] = [
+const countCases: readonly ConformanceCase[] = about('nodes in the status of a NodePool', [
   same(267, 'no nodes', counts(0, count)),
   same(
     274,
@@ -172,7 +172,7 @@ const countCases: readonly ConformanceCase[] = [
       { pool: { replicas: 3 }, prepare: ({ cloud }: Running) => void cloud.hold('launch') },
     ),
   ),
-];
+]);
 
 /** pkg/controllers/nodepool/counter/suite_test.go */
 export const counterCases: readonly ConformanceCase[] = [...usageCases, ...countCases];
@@ -187,7 +187,7 @@ function bind(it: Running, name: string): void {
 }
 
 /** pkg/controllers/nodeclaim/podevents/suite_test.go */
-export const podEventCases: readonly ConformanceCase[] = [
+export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime of a claim', [
   same(
     98,
     'a pod that is bound',
@@ -250,4 +250,4 @@ export const podEventCases: readonly ConformanceCase[] = [
       return [first === later_, at(it) > first];
     }),
   ),
-];
+]);

@@ -1,5 +1,5 @@
 import { annotations, taints } from '../../../api/labels.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { critical, deadline, drains, protectedPod, tolerating } from './drains.js';
 import { deleteNode, ending, isThere, left, podOn, runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -26,7 +26,7 @@ const graceOf = (seconds: number, more: { metadata?: object; spec?: object } = {
   spec: { ...more.spec, terminationGracePeriodSeconds: seconds },
 });
 
-const deadlineCases: readonly ConformanceCase[] = [
+const deadlineCases: readonly ConformanceCase[] = about('drain before the deadline', [
   same(
     751,
     'a protected pod ends early enough for its grace',
@@ -74,7 +74,7 @@ const deadlineCases: readonly ConformanceCase[] = [
       later: await left(it, 'n1', minute),
     })),
   ),
-];
+]);
 
 const attachment = (it: Running, name: string): void =>
   void it.kube.put('VolumeAttachment', {
@@ -83,7 +83,7 @@ const attachment = (it: Running, name: string): void =>
     status: { attached: true },
   });
 
-const volumeCases: readonly ConformanceCase[] = [
+const volumeCases: readonly ConformanceCase[] = about('volumes of a drained node', [
   same(
     909,
     'attached volumes are waited for',
@@ -132,7 +132,7 @@ const volumeCases: readonly ConformanceCase[] = [
       return { waits: said(it, 'VolumesDetached'), left: await left(it) };
     }),
   ),
-];
+]);
 
 const measures = (...names: readonly string[]): Check =>
   drains(
@@ -146,11 +146,11 @@ const measures = (...names: readonly string[]): Check =>
     },
   );
 
-const metricCases: readonly ConformanceCase[] = [
+const metricCases: readonly ConformanceCase[] = about('metrics of termination', [
   same(1010, 'how long it took is observed', measures('nodes_termination_duration_seconds')),
   same(1024, 'drained and terminated nodes are counted', measures('nodes_drained_total', 'nodes_terminated_total')),
   same(1038, 'how long it lived is observed', measures('nodes_lifetime_duration_seconds')),
-];
+]);
 
 /** What pkg/controllers/node/termination/suite_test.go has of deadlines, volumes and metrics. */
 export const detachCases: readonly ConformanceCase[] = [...deadlineCases, ...volumeCases, ...metricCases];

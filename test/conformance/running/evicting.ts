@@ -1,5 +1,5 @@
 import { annotations } from '../../../api/labels.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { budgetOf, deadline } from './drains.js';
 import { deleteNode, ending, podOn, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -36,7 +36,7 @@ const failing = (it: Running): readonly (string | undefined)[] =>
     .map(({ message }) => message)
     .slice(0, 1);
 
-const evictionCases: readonly ConformanceCase[] = [
+const evictionCases: readonly ConformanceCase[] = about('eviction', [
   same(
     104,
     'a pod that is gone',
@@ -113,7 +113,7 @@ const evictionCases: readonly ConformanceCase[] = [
       return [reasons(it), codes(it)];
     }),
   ),
-];
+]);
 
 /** The same with a deadline so long after the start, and a pod that takes two minutes. */
 const forced = (expected: unknown, deadlineMs: number, result: (it: Running) => unknown, more: object = {}): Check =>
@@ -128,7 +128,7 @@ const forced = (expected: unknown, deadlineMs: number, result: (it: Running) => 
     return result(it);
   });
 
-const forceCases: readonly ConformanceCase[] = [
+const forceCases: readonly ConformanceCase[] = about('deletion of pods at the deadline', [
   same(
     220,
     'too late for its grace it is deleted in spite of its budget',
@@ -197,7 +197,7 @@ const forceCases: readonly ConformanceCase[] = [
       metadata: { finalizers: ['example.com/held'] },
     }),
   ),
-];
+]);
 
 /** pkg/controllers/node/termination/terminator/suite_test.go */
 export const terminatorCases: readonly ConformanceCase[] = [...evictionCases, ...forceCases];

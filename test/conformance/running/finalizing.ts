@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations, finalizers } from '../../../api/labels.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { DomainError } from '../../../core/failures.js';
-import { notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { ask, claimOf, foreign, join, providerOf } from './claims.js';
 import { isThere, podOn, providerIdOf, runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -18,7 +18,7 @@ const observed = ({ metadata, status }: NodeClaim, ...types: readonly string[]):
 const lasting = ['Launched', 'Registered', 'Initialized', 'Ready'] as const;
 
 /** pkg/controllers/nodeclaim/lifecycle/suite_test.go */
-export const finalizerCases: readonly ConformanceCase[] = [
+export const finalizerCases: readonly ConformanceCase[] = about('finalizer of a claim', [
   same(
     110,
     'a claim has its finalizer',
@@ -58,7 +58,7 @@ export const finalizerCases: readonly ConformanceCase[] = [
   ...[331, 344, 358, 367, 383, 389].map((line) =>
     notApplicable(line, `devices of dynamic resource allocation (${line})`, devices),
   ),
-];
+]);
 
 /** A claim whose node is up is deleted. */
 async function ended(it: Running, claim: Parameters<typeof ask>[1] = {}, afterMs = 2 * minute): Promise<void> {
@@ -75,7 +75,7 @@ const what = (it: Running): readonly string[] => [
 const stampOf = (it: Running): string | undefined =>
   claimOf(it)?.metadata.annotations?.[annotations.terminationTimestamp];
 
-const deletionCases: readonly ConformanceCase[] = [
+const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   same(
     126,
     'a deleted claim ends Node and instance',
@@ -173,9 +173,9 @@ const deletionCases: readonly ConformanceCase[] = [
       return { before, after: what(it) };
     }),
   ),
-];
+]);
 
-const unlaunchedCases: readonly ConformanceCase[] = [
+const unlaunchedCases: readonly ConformanceCase[] = about('deleting a claim without an instance', [
   same(
     297,
     'what was never launched is not terminated',
@@ -210,7 +210,7 @@ const unlaunchedCases: readonly ConformanceCase[] = [
       return [isThere(it, 'Node'), isThere(it, 'NodeClaim', 'c1')];
     }),
   ),
-];
+]);
 
 const held = async (it: Running, claim: Parameters<typeof ask>[1]): Promise<string | undefined> => {
   await ask(it, claim);
@@ -220,7 +220,7 @@ const held = async (it: Running, claim: Parameters<typeof ask>[1]): Promise<stri
   await it.pass(10 * second);
   return stampOf(it);
 };
-const stampCases: readonly ConformanceCase[] = [
+const stampCases: readonly ConformanceCase[] = about('termination timestamp', [
   same(
     329,
     'without terminationGracePeriod there is no deadline',
@@ -241,7 +241,7 @@ const stampCases: readonly ConformanceCase[] = [
       }),
     ),
   ),
-];
+]);
 
 /** pkg/controllers/nodeclaim/lifecycle/termination_test.go */
 export const claimDeletionCases: readonly ConformanceCase[] = [...deletionCases, ...unlaunchedCases, ...stampCases];

@@ -1,6 +1,6 @@
 import { unlabelled } from '../world.js';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign } from './claims.js';
 import { runningNode } from './nodes.js';
 import { running, second } from './stage.js';
@@ -18,17 +18,17 @@ const labelled = (expected: string | undefined, kind: 'Node' | 'NodeClaim', spec
   });
 
 /** pkg/controllers/node/hydration/suite_test.go */
-export const nodeHydrationCases: readonly ConformanceCase[] = [
+export const nodeHydrationCases: readonly ConformanceCase[] = about('hydration of Nodes', [
   same(96, 'a Node without the label of its node class has it (labels/of-the-node-class)', labelled('default', 'Node')),
   same(97, 'not one of another provider', labelled(undefined, 'Node', foreign)),
-];
+]);
 
 /** pkg/controllers/nodeclaim/hydration/suite_test.go */
-export const claimHydrationCases: readonly ConformanceCase[] = [
+export const claimHydrationCases: readonly ConformanceCase[] = about('hydration of claims', [
   same(
     95,
     'a claim without the label of its node class has it (labels/of-the-node-class)',
     labelled('default', 'NodeClaim'),
   ),
   same(96, 'not one of another provider', labelled(undefined, 'NodeClaim', foreign)),
-];
+]);

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../core/failures.js';
 import { nodePool } from '../../builders/activity-world.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { ask, claimOf, foreign, healthOf, join, owned, providerOf } from './claims.js';
 import { isThere, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -19,7 +19,7 @@ const launches = (expected: unknown, spec: object = {}): Check =>
   });
 
 /** pkg/controllers/nodeclaim/lifecycle/launch_test.go */
-export const launchCases: readonly ConformanceCase[] = [
+export const launchCases: readonly ConformanceCase[] = about('launch', [
   same(72, 'a new NodeClaim has an instance', launches({ instances: 1, known: true })),
   same(73, 'one of another provider has none', launches({ instances: 0, known: false }, foreign)),
   same(
@@ -58,7 +58,7 @@ export const launchCases: readonly ConformanceCase[] = [
       return { status: launched?.status, message: launched?.message?.includes('instance creation failed') };
     }),
   ),
-];
+]);
 
 const after = (
   expected: unknown,
@@ -100,7 +100,7 @@ export const renewed = (it: Running): void => {
 };
 
 /** pkg/controllers/nodeclaim/lifecycle/liveness_test.go */
-export const livenessCases: readonly ConformanceCase[] = [
+export const livenessCases: readonly ConformanceCase[] = about('registration timeout', [
   same(97, 'without a Node for a quarter of an hour it goes', after({ claim: false, health: 'Unknown' }, 20 * minute)),
   same(98, 'one of another provider stays', after({ claim: true, health: 'Unknown' }, 20 * minute, { spec: foreign })),
   same(
@@ -142,4 +142,4 @@ export const livenessCases: readonly ConformanceCase[] = [
       return { claim: isThere(it, 'NodeClaim', 'c1'), health: healthOf(it) };
     }),
   ),
-];
+]);

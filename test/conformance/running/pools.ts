@@ -1,7 +1,7 @@
 import type { Condition } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { nodePool } from '../../builders/activity-world.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { foreign } from './claims.js';
 import { runningNode, said } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -25,11 +25,11 @@ const measured = (expected: unknown, capacity: object, spec: object = {}): Check
   });
 
 /** pkg/controllers/nodeclaim/consistency/suite_test.go */
-export const consistencyCases: readonly ConformanceCase[] = [
+export const consistencyCases: readonly ConformanceCase[] = about('condition ConsistentStateFound', [
   same(138, 'a node as large as it was to be', measured(['True', false], whole)),
   same(139, 'not of another provider', measured(['none', false], { ...whole, memory: '64Gi' }, foreign)),
   same(141, 'a node with half of the memory', measured(['False', true], { ...whole, memory: '64Gi' })),
-];
+]);
 
 /** A NodePool beside the usual one, of this node class. */
 export const addOther = (
@@ -71,7 +71,7 @@ const healthIs = (
   });
 
 /** pkg/controllers/nodepool/registrationhealth/suite_test.go */
-export const registrationHealthCases: readonly ConformanceCase[] = [
+export const registrationHealthCases: readonly ConformanceCase[] = about('condition NodeRegistrationHealthy', [
   same(82, 'not said of pools of another provider', healthIs(undefined, foreign)),
   same(93, 'nor of one whose node class is missing', healthIs(undefined, missing)),
   same(
@@ -94,7 +94,7 @@ export const registrationHealthCases: readonly ConformanceCase[] = [
   ),
   same(124, 'True stays', healthIs('True', ownClass, [health('True')])),
   same(133, 'False stays', healthIs('False', ownClass, [health('False')])),
-];
+]);
 
 const readiness = (expected: unknown, template: object, prepare: (it: Running) => void = () => undefined): Check =>
   running(
@@ -108,7 +108,7 @@ const readiness = (expected: unknown, template: object, prepare: (it: Running) =
   );
 
 /** pkg/controllers/nodepool/readiness/suite_test.go */
-export const readinessCases: readonly ConformanceCase[] = [
+export const readinessCases: readonly ConformanceCase[] = about('condition Ready of a NodePool', [
   same(77, 'not said of pools of another provider', readiness(undefined, foreign)),
   same(88, 'not Ready without its node class', readiness('False', missing)),
   same(94, 'Ready with one that is', readiness('True', ownClass)),
@@ -136,4 +136,4 @@ export const readinessCases: readonly ConformanceCase[] = [
       } as never);
     }),
   ),
-];
+]);

@@ -1,6 +1,6 @@
 import type { Node, Taint } from '../../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../../api/labels.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { ask, change, claimOf, foreign, healthOf, join, joins, notReady, owned, states, usual } from './claims.js';
 import { renewed } from './launching.js';
 import { said } from './nodes.js';
@@ -23,7 +23,7 @@ const keeps = (value: string): { metadata: object; taints: Taint[] } => ({
 const all = ['example.com/a', 'example.com/b'];
 const both = [...all, 'example.com/s', 'example.com/t'];
 
-const syncCases: readonly ConformanceCase[] = [
+const syncCases: readonly ConformanceCase[] = about('registration', [
   same(
     139,
     'its Node is known by the provider id',
@@ -132,9 +132,9 @@ const syncCases: readonly ConformanceCase[] = [
       { taints: [...startup, { ...taints.unregistered }] },
     ),
   ),
-];
+]);
 
-const healthCases: readonly ConformanceCase[] = [
+const healthCases: readonly ConformanceCase[] = about('registration and NodeRegistrationHealthy', [
   same(
     495,
     'a Node that registers makes its pool healthy',
@@ -171,7 +171,7 @@ const healthCases: readonly ConformanceCase[] = [
     'hooks that hold a registration up',
     'code of other programs; what is waited for here is told by registration/registered',
   ),
-];
+]);
 
 /** pkg/controllers/nodeclaim/lifecycle/registration_test.go */
 export const registrationCases: readonly ConformanceCase[] = [...syncCases, ...healthCases];
@@ -215,7 +215,7 @@ const ephemeral: readonly Taint[] = [
 ];
 
 /** pkg/controllers/nodeclaim/lifecycle/initialization_test.go */
-export const initializationCases: readonly ConformanceCase[] = [
+export const initializationCases: readonly ConformanceCase[] = about('initialization', [
   same(
     112,
     'once its Node is Ready',
@@ -258,4 +258,4 @@ export const initializationCases: readonly ConformanceCase[] = [
       { taints: [{ ...taints.unregistered }, { key: 'readiness.k8s.io/rule', effect: 'NoSchedule' }] },
     ),
   ),
-];
+]);

@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations, labels } from '../../../api/labels.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { isThere, runningNode, said } from './nodes.js';
 import { unlabelled } from '../world.js';
 import { minute, running, startMs, type Running } from './stage.js';
@@ -93,7 +93,7 @@ const stamped = (expected: unknown, before?: string): Check =>
     { cloud: { terminatesAtOnce: false } },
   );
 
-const repairCases: readonly ConformanceCase[] = [
+const repairCases: readonly ConformanceCase[] = about('node repair', [
   same(98, 'a node that is broken for long goes', repaired(true)),
   same(
     112,
@@ -119,9 +119,9 @@ const repairCases: readonly ConformanceCase[] = [
     goneAfter(10, { condition: { type: 'Ready', status: 'False' }, more: [bad] }),
   ),
   same(234, 'when its time is over', goneAfter(10)),
-];
+]);
 
-const forcedCases: readonly ConformanceCase[] = [
+const forcedCases: readonly ConformanceCase[] = about('node repair is forceful', [
   same(
     251,
     'no budget holds it',
@@ -151,7 +151,7 @@ const forcedCases: readonly ConformanceCase[] = [
         }),
     ),
   ),
-];
+]);
 
 /** pkg/controllers/node/health/suite_test.go */
 export const healthCases: readonly ConformanceCase[] = [...repairCases, ...forcedCases];

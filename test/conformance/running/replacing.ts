@@ -1,6 +1,6 @@
 import { annotations, taints } from '../../../api/labels.js';
 import { nodePoolHashVersion } from '../../../disruption/drift/template-hash.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { isThere, podOn, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
 
@@ -41,7 +41,7 @@ const timeouts =
   'how long a command may take by the length of a queue; each disruption is a workflow of its own here, and none waits for another';
 
 /** pkg/controllers/disruption/queue_test.go */
-export const queueCases: readonly ConformanceCase[] = [
+export const queueCases: readonly ConformanceCase[] = about('disruption queue', [
   same(
     [89, 123, 148],
     'a node stays tainted while its successor comes',
@@ -98,4 +98,4 @@ export const queueCases: readonly ConformanceCase[] = [
     ),
   ),
   notApplicable([[431, 436]], 'how long a command may take', timeouts),
-];
+]);

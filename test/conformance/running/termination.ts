@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { budgetOf, critical, drains, ofDaemonSet, protectedPod, tolerating } from './drains.js';
 import { deleteNode, end, ending, isThere, left, podOn, providerIdOf, said, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';
@@ -23,7 +23,7 @@ const inTurn = async (it: Running, names: readonly string[], rounds: number): Pr
   return turns;
 };
 
-const lifeCases: readonly ConformanceCase[] = [
+const lifeCases: readonly ConformanceCase[] = about('node termination', [
   same(
     112,
     'a deleted Node ends with its instance',
@@ -108,9 +108,9 @@ const lifeCases: readonly ConformanceCase[] = [
       return it.get('Node', 'n1')?.metadata.labels?.[labels.excludeFromLoadBalancers];
     }),
   ),
-];
+]);
 
-const evictionCases: readonly ConformanceCase[] = [
+const evictionCases: readonly ConformanceCase[] = about('pods of a terminating node', [
   same(225, 'a pod that tolerates the taint by value stays', evicts({ web: {}, kept: tolerating('Equal') }, ['web'])),
   same(256, 'a pod that tolerates the taint by key stays', evicts({ web: {}, kept: tolerating('Exists') }, ['web'])),
   same(
@@ -204,9 +204,9 @@ const evictionCases: readonly ConformanceCase[] = [
       return [...seen, await left(it)];
     }),
   ),
-];
+]);
 
-const lostCases: readonly ConformanceCase[] = [
+const lostCases: readonly ConformanceCase[] = about('termination of a node without instance', [
   same(
     609,
     'a node that lost its instance goes with its pods',
@@ -261,7 +261,7 @@ const lostCases: readonly ConformanceCase[] = [
       return ending(it, 'web').length > 0 || isThere(it, 'Node');
     }),
   ),
-];
+]);
 
 /** pkg/controllers/node/termination/suite_test.go, without its deadlines, volumes and metrics */
 export const drainCases: readonly ConformanceCase[] = [...lifeCases, ...evictionCases, ...lostCases];

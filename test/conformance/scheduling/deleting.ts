@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, affinity, constraint, spread } from '../topology-terms.js';
 import { all, node, oneOf, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { offering } from '../../cases/catalogues.js';
@@ -36,7 +36,7 @@ const held = (...specs: object[]): Check =>
     { nodes: 0 },
   );
 
-export const deletingCases: readonly ConformanceCase[] = [
+export const deletingCases: readonly ConformanceCase[] = about('pods of deleting nodes', [
   same(4061, 'pods of a node that is being deleted are planned for', moved('ReplicaSet', false, again)),
   same([4087, 4171], 'those on their way out are not', moved('ReplicaSet', true, { nodes: 0 })),
   same(4114, 'nor are those of DaemonSets', moved('DaemonSet', true, { nodes: 0 })),
@@ -45,7 +45,7 @@ export const deletingCases: readonly ConformanceCase[] = [
   same(4294, 'nor one of 0% unavailable', held({ maxUnavailable: '0%' })),
   same(4298, 'nor one of 100% available', held({ minAvailable: '100%' })),
   same(4302, 'nor one of two such budgets', held({ minAvailable: '100%' }, { minAvailable: '100%' })),
-];
+]);
 
 const metric = 'docs/metrics.md says what is measured; the test looks at a metric of the controller alone';
 const app = { labels: { app: 'x' } };
@@ -59,7 +59,7 @@ const nowhere = (options: PodOptions, ...running: string[]): Check =>
   plans({ objects: [...running.map(ran), pod('p', { cpu: '1', ...options })] }, { left: ['p'], nodes: 0 });
 
 /** The zones of pods, which Karpenter has as a metric. */
-export const zoneCases: readonly ConformanceCase[] = [
+export const zoneCases: readonly ConformanceCase[] = about('zones open to a pod', [
   notApplicable([4318, 4355, 4390, 4419], 'metrics of a pass', metric),
   same([4525, 4545], 'pods that are open to every zone', plans({ objects: pods(2, { likes: [oneOf(zone, zone1)] }) })),
   same(
@@ -85,12 +85,12 @@ export const zoneCases: readonly ConformanceCase[] = [
   ),
   same(4641, 'a pod that follows nobody that is there', nowhere(affinity('none'))),
   same(4650, 'a pod that keeps away from somebody in every zone', nowhere(antiAffinity('x'), ...all)),
-];
+]);
 
 const filtered = (...requirements: Parameters<typeof poolOf>): Check =>
   plans({ objects: [poolOf(...requirements), ...pods(3)] }, { left: ['p-0', 'p-1', 'p-2'], nodes: 0 });
 
-export const filteredCases: readonly ConformanceCase[] = [
+export const filteredCases: readonly ConformanceCase[] = about('why a pod stays unschedulable', [
   same(5197, 'a pool that asks for a type that there is not', filtered(oneOf(labels.instanceType, 'no-such-type'))),
   same(5242, 'a pool that asks for an architecture that there is not', filtered(oneOf(labels.arch, 'no-such-arch'))),
   same(
@@ -105,7 +105,7 @@ export const filteredCases: readonly ConformanceCase[] = [
     'capacity that one offering of a type has and another has not',
     'no cloud of Stowage sells that; a NodeOverlay adds capacity to a type',
   ),
-];
+]);
 
 const reservation = 'karpenter.k8s.aws/capacity-reservation-id';
 const reserve = (name: string, price: number, count = 1, id = `r-${name}`): CatalogueEntry['offerings'][number] => {
@@ -135,7 +135,7 @@ const onePass =
 const rule = 'reserved-capacity/overflow';
 const counts = (kinds: Record<string, number>): Expected => ({ by: { [capacity]: kinds } });
 
-export const reservedCases: readonly ConformanceCase[] = [
+export const reservedCases: readonly ConformanceCase[] = about('reserved capacity', [
   differs(
     4715,
     'what is reserved is used before anything is bought',
@@ -202,7 +202,7 @@ export const reservedCases: readonly ConformanceCase[] = [
       { nodes: 1, ...counts({ reserved: 2 }) },
     ),
   ),
-];
+]);
 
 /** How many pods are on reserved nodes, whatever the others are on. */
 function onlyReserved(check: Check, count: number): Check {

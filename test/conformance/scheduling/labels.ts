@@ -1,6 +1,6 @@
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { all, integer, noneOf, oneOf, op, pod, pool, poolOf, zone1, zone2, zone3, type PodOptions } from '../world.js';
 
 const key = 'example.com/team';
@@ -17,7 +17,7 @@ const everywhere = oneOf(labels.zone, ...all, 'unknown');
 const restricted = ['karpenter.sh/nodepool-hash', 'kubernetes.io/hostname', 'kubernetes.io/cluster-service'];
 
 /** Labels of NodePools and what pods ask of them; most stand in the suite twice. */
-export const labelCases: readonly ConformanceCase[] = [
+export const labelCases: readonly ConformanceCase[] = about('labels and node affinity', [
   same(155, 'a pod that asks for nothing gets a node with the labels of its pool', one({}, of(key, 'blue'), labelled)),
   same(163, 'a node selector against a label of the pool', one({ nodeSelector: { [key]: 'green' } }, left, labelled)),
   same(172, 'a node selector with a label that nobody defines', one({ nodeSelector: { [key]: 'blue' } }, left)),
@@ -176,7 +176,7 @@ export const labelCases: readonly ConformanceCase[] = [
     'Exists beside In widens nothing',
     one({ needs: [oneOf(labels.zone, 'no-such-zone'), op(labels.zone, 'Exists')] }, left),
   ),
-];
+]);
 
 function notReady(): ReturnType<typeof pool> {
   const made = pool() as ReturnType<typeof pool> & { status: { conditions: { type: string; status: string }[] } };

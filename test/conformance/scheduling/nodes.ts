@@ -3,7 +3,7 @@ import { labels } from '../../../api/labels.js';
 import { daemonSet } from '../../cases/objects.js';
 import { affinity, spread } from '../topology-terms.js';
 import { plans, type Situation } from '../plans.js';
-import { differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 import { node, oneOf, pod, pods, pool, type, unlabelled, zone1, zone2, zone3, type PodOptions } from '../world.js';
 
 const starting = { initialized: false } as const;
@@ -29,7 +29,7 @@ const foreign = () => {
 };
 
 /** Nodes that were launched and have not joined yet, or are not ready. */
-export const inFlightCases: readonly ConformanceCase[] = [
+export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight', [
   same(
     [1830, 2531],
     'a pod that fits a node on its way launches none',
@@ -256,10 +256,10 @@ export const inFlightCases: readonly ConformanceCase[] = [
     'two pods with one port of the host',
     plans({ objects: pods(2, { ports: [{ hostPort: 8080 }] }) }, { nodes: 2 }),
   ),
-];
+]);
 
 /** Nodes that run. */
-export const existingNodeCases: readonly ConformanceCase[] = [
+export const existingNodeCases: readonly ConformanceCase[] = about('existing nodes', [
   same(
     2607,
     'a node that no NodePool owns is used',
@@ -312,7 +312,7 @@ export const existingNodeCases: readonly ConformanceCase[] = [
     'a pod that follows its like goes where that was planned to be',
     plans({ objects: pods(2, { ...app, ...affinity('x') }) }, { nodes: 1 }),
   ),
-];
+]);
 
 function onlyWhere(key: string, value = 'true') {
   const terms = [{ matchExpressions: [oneOf(key, value)] }];

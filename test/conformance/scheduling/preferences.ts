@@ -1,13 +1,13 @@
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { noneOf, oneOf, pod, poolOf, zone1, zone2, zone3, type PodOptions } from '../world.js';
 
 const one = (options: PodOptions, expected: Expected, ...pools: ReturnType<typeof poolOf>[]): Check =>
   plans({ objects: [...pools, pod('p', options)] }, expected);
 const invalid = oneOf(labels.zone, 'invalid');
 
-export const preferenceCases: readonly ConformanceCase[] = [
+export const preferenceCases: readonly ConformanceCase[] = about('preferences', [
   same(
     1128,
     'the last required term is never given up',
@@ -60,4 +60,4 @@ export const preferenceCases: readonly ConformanceCase[] = [
     'preferences against one another',
     one({ likes: [invalid, noneOf(labels.zone, 'invalid')] }, { nodes: 1 }),
   ),
-];
+]);

@@ -2,7 +2,7 @@ import { labels } from '../../../api/labels.js';
 import { offering } from '../../cases/catalogues.js';
 import type { CatalogueEntry } from '../../checker/types.js';
 import { plans, type Expected, type Situation } from '../plans.js';
-import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf, op, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type PodOptions } from '../world.js';
 
 const { arch, os, zone, capacityType: capacity, instanceType } = labels;
@@ -45,7 +45,7 @@ const none = (catalogue: readonly CatalogueEntry[], ofPool: Asked, ofPod: Asked)
   plans({ catalogue, objects: [poolOf(...asked(ofPool)), pod('p', needing(ofPod))] }, { left: ['p'] });
 const loads = [0.1, 1, 2, 2.5, 4, 8, 16].flatMap((cpu) => [0.1, 1, 2, 4, 8, 16, 32].map((memory) => ({ cpu, memory })));
 
-export const cheapestCases: readonly ConformanceCase[] = [
+export const cheapestCases: readonly ConformanceCase[] = about('cheapest instance type', [
   same(82, 'the cheapest type of all', buys({}, {})),
   same(89, 'of an architecture: amd64', buys({}, { [arch]: 'amd64' })),
   same(103, 'of an architecture: arm64', buys({}, { [arch]: 'arm64' })),
@@ -119,7 +119,7 @@ export const cheapestCases: readonly ConformanceCase[] = [
       { by: { [instanceType]: { one: 1 } } },
     ),
   ),
-];
+]);
 
 function fits({ cpu, memory }: { cpu: number; memory: number }): Check {
   return plans({ catalogue: assorted, objects: pods(3, { cpu: String(cpu), memory: `${memory}Gi` }) });
@@ -154,7 +154,7 @@ const both: Expected = { left: ['p-0', 'p-1'] };
 const types = (...names: string[]) => oneOf(instanceType, ...names);
 
 /** Two pods that fit one node together, where that node's claim could not list types enough. */
-export const minValuesCases: readonly ConformanceCase[] = [
+export const minValuesCases: readonly ConformanceCase[] = about('minValues with the operator', [
   same(621, 'In', of(two, [least(2, types('t1', 't2'))], apart)),
   same(
     693,
@@ -232,4 +232,4 @@ export const minValuesCases: readonly ConformanceCase[] = [
       apart,
     ),
   ),
-];
+]);

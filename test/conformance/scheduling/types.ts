@@ -1,7 +1,7 @@
 import { labels } from '../../../api/labels.js';
 import { offering } from '../../cases/catalogues.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import {
   growingTypes,
   oneOf,
@@ -33,7 +33,7 @@ const twoGpus = growingTypes(5).map((each, i) =>
 );
 const amd64 = { nodeSelector: { [labels.arch]: 'amd64' } };
 
-export const typeCases: readonly ConformanceCase[] = [
+export const typeCases: readonly ConformanceCase[] = about('instance types for pods', [
   same(1248, 'a pod larger than every type', one({ cpu: '512' }, left)),
   same(1259, 'two architectures, two nodes', apart(labels.arch, 'amd64', 'arm64')),
   same(1284, 'a type of another architecture', one({ needs: [oneOf(labels.instanceType, 'arm')] }, left, amd)),
@@ -102,10 +102,10 @@ export const typeCases: readonly ConformanceCase[] = [
       { nodes: 1, by: { [special]: { '': 1 } } },
     ),
   ),
-];
+]);
 
 /** How pods are packed; how many nodes that takes is the engine's own affair, as long as it costs no more. */
-export const packingCases: readonly ConformanceCase[] = [
+export const packingCases: readonly ConformanceCase[] = about('packing pods onto types', [
   same(
     1522,
     'a small pod gets the smallest type',
@@ -189,7 +189,7 @@ export const packingCases: readonly ConformanceCase[] = [
       { nodes: 1, price: 1, by: { [labels.instanceType]: { large: 1 } } },
     ),
   ),
-];
+]);
 
 function init(cpu: string, memory: string) {
   return { name: 'init', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory } } };

@@ -1,7 +1,7 @@
 import type { KubernetesObject, NodeSelectorTerm } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity } from '../topology-terms.js';
 import type { all } from '../world.js';
 import {
@@ -125,7 +125,7 @@ const refused = (more: readonly KubernetesObject[]): Check => run([...more, pod(
 const unsupported =
   'which drivers and keys a cloud does not serve is a list that AWS fills; there is none to be set here';
 
-export const volumeCases: readonly ConformanceCase[] = [
+export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   same(
     2903,
     'a node takes as many volumes as its driver says',
@@ -318,14 +318,14 @@ export const volumeCases: readonly ConformanceCase[] = [
     ),
   ),
   same(3958, 'so does an ephemeral one', full([inTree()], named('s'), { 'ebs.csi.aws.com': 1 })),
-];
+]);
 
 /** The zones of pods with volumes, which Karpenter has as a metric. */
-export const volumeZoneCases: readonly ConformanceCase[] = [
+export const volumeZoneCases: readonly ConformanceCase[] = about('zones of storage classes', [
   same(4478, 'a class of two zones leaves the zone open', inClass([zone1, zone2], {}, { nodes: 1 })),
   same(4484, 'a class of one zone fixes it', inClass([zone1], {}, { by: { [labels.zone]: { [zone1]: 1 } } })),
   same(4490, 'a class against the node selector', inClass([zone2], { nodeSelector: { [labels.zone]: zone1 } }, left)),
-];
+]);
 
 function inClass(zones: readonly (typeof all)[number][], options: PodOptions, expected: Expected): Check {
   const terms = zones.map((zone) => ({ [labels.zone]: zone }));

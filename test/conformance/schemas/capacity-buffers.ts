@@ -1,6 +1,6 @@
 import { capacityBuffers } from '../../../api/autoscaling/capacity-buffer.js';
 import { build } from '../../integration/crd-case-helpers.js';
-import { gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf } from './judge.js';
 
 const spec = casesOf('CapacityBuffer', 'spec');
@@ -8,7 +8,7 @@ const podTemplateRef = { name: 'chunk' };
 const scalableRef = { apiGroup: 'apps', kind: 'Deployment', name: 'web' };
 
 /** pkg/apis/autoscaling/v1beta1/suite_test.go */
-export const capacityBufferSchemaCases: readonly ConformanceCase[] = [
+export const capacityBufferSchemaCases: readonly ConformanceCase[] = about('CapacityBuffer validation', [
   same(
     65,
     'the name of the kind',
@@ -44,4 +44,4 @@ export const capacityBufferSchemaCases: readonly ConformanceCase[] = [
   ),
   spec(235, 'a number and a percentage', 'accepted', { scalableRef, replicas: 10, percentage: 20 }),
   spec(246, 'a workload alone', 'accepted', { scalableRef }),
-];
+]);

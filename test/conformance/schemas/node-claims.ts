@@ -1,6 +1,6 @@
 import { coreWellKnownLabels, labels } from '../../../api/labels.js';
 import { many } from '../../integration/crd-case-helpers.js';
-import type { ConformanceCase } from '../conformance-case.js';
+import { about, type ConformanceCase } from '../conformance-case.js';
 import { casesOf, valuesOf } from './judge.js';
 import {
   below,
@@ -26,7 +26,7 @@ const grace = valuesOf(kind, 'spec.terminationGracePeriod');
 const expiry = valuesOf(kind, 'spec.expireAfter');
 
 /** pkg/apis/v1/nodeclaim_validation_cel_test.go */
-export const nodeClaimCases: readonly ConformanceCase[] = [
+export const nodeClaimCases: readonly ConformanceCase[] = about('NodeClaim validation', [
   taints(64, 'taints', 'accepted', goodTaints),
   taints(73, 'a taint whose key is none', 'refused', [{ key: '???', effect: 'NoSchedule' }]),
   taints(77, 'a taint without a key', 'refused', [{ effect: 'NoSchedule' }]),
@@ -66,4 +66,4 @@ export const nodeClaimCases: readonly ConformanceCase[] = [
   ...grace('terminationGracePeriod', 'refused', { 287: '-1s', 288: '1hr', 289: 'Never', 290: 'FooNever' }),
   ...expiry('expireAfter', 'accepted', { 302: '30s', 303: '1h30m5s', 304: 'Never' }),
   ...expiry('expireAfter', 'refused', { 314: '-1s', 315: '1hr', 316: 'FooNever' }),
-];
+]);

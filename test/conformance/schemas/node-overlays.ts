@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { same, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf, judged, valuesOf } from './judge.js';
 import {
   badKeys,
@@ -31,7 +31,7 @@ const operators = [
 ];
 
 /** pkg/apis/v1alpha1/nodeoverlay_validation_test.go */
-export const nodeOverlaySchemaCases: readonly ConformanceCase[] = [
+export const nodeOverlaySchemaCases: readonly ConformanceCase[] = about('NodeOverlay validation', [
   requirements(53, 'In without values', 'refused', [requirement('Test', 'In')]),
   requirements(60, 'NotIn without values', 'refused', [requirement('Test', 'NotIn')]),
   requirements(67, 'a key', 'accepted', [requirement('Test')]),
@@ -69,4 +69,4 @@ export const nodeOverlaySchemaCases: readonly ConformanceCase[] = [
   capacity(355, 'CPU', 'refused', { cpu: '1' }),
   capacity(362, 'memory', 'refused', { memory: '34Gi' }),
   capacity(369, 'pods', 'refused', { pods: '324' }),
-];
+]);

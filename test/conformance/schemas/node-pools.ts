@@ -1,7 +1,7 @@
 import { labels } from '../../../api/labels.js';
 import { nodePools } from '../../../api/karpenter/node-pool.js';
 import { build } from '../../integration/crd-case-helpers.js';
-import { gives, same, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, same, type ConformanceCase } from '../conformance-case.js';
 import { casesOf, changes, judged, valuesOf } from './judge.js';
 import {
   badKeys,
@@ -63,7 +63,7 @@ const defaults = {
   budgets: [{ nodes: '10%' }],
 };
 
-const disruptionCases: readonly ConformanceCase[] = [
+const disruptionCases: readonly ConformanceCase[] = about('NodePool validation of disruption', [
   ...expiry('expireAfter', 'accepted', { 71: 'Never', 84: '30s', 85: '1h30m5s', 86: 'Never' }),
   ...expiry('expireAfter', 'refused', { 96: '-1s', 97: '1hr', 98: 'FooNever' }),
   ...after('consolidateAfter', 'accepted', { 100: 'Never', 112: '30s', 113: '1h30m5s', 114: 'Never' }),
@@ -86,9 +86,9 @@ const disruptionCases: readonly ConformanceCase[] = [
   ...policy('consolidationPolicy', 'refused', { 180: '1', 181: '2', 182: '3', 183: '0', 184: '4', 185: '10' }),
   ...policy('consolidationPolicy', 'refused', { 186: 'balanced', 187: 'whenempty', 188: '', 189: 'WhenUnderutilized' }),
   ...policy('consolidationPolicy', 'refused', { 190: 'foobar' }),
-];
+]);
 
-const budgetSchemaCases: readonly ConformanceCase[] = [
+const budgetSchemaCases: readonly ConformanceCase[] = about('NodePool validation of budgets', [
   budget(201, 'a schedule of one field', 'refused', { ...twenty, schedule: '*' }),
   budget(209, 'a schedule of four fields', 'refused', { ...twenty, schedule: '* * * * ' }),
   budget(217, 'a duration below nothing', 'refused', { ...twenty, duration: '-20m' }),
@@ -122,9 +122,9 @@ const budgetSchemaCases: readonly ConformanceCase[] = [
   reasons(350, 'refused', 'expired'),
   reasons(351, 'refused', ''),
   reasons(354, 'accepted', 'Drifted', 'Empty'),
-];
+]);
 
-const taintCases: readonly ConformanceCase[] = [
+const taintCases: readonly ConformanceCase[] = about('NodePool validation of taints', [
   taints(365, 'taints', 'accepted', [...goodTaints, ...tainted(goodKeys.slice(0, 3)).flat()]),
   taints(378, 'taints whose keys are none', 'refused', ...tainted(badKeys)),
   taints(395, 'taints whose keys are too long', 'invalid', ...tainted(longKeys)),
@@ -132,10 +132,10 @@ const taintCases: readonly ConformanceCase[] = [
   taints(411, 'a taint whose value is none', 'refused', [{ key: 'k', value: '???', effect: 'NoSchedule' }]),
   taints(416, 'a taint whose effect is none', 'refused', [{ key: 'k', effect: '???' }]),
   taints(421, 'one key with two effects', 'accepted', twoEffects),
-];
+]);
 
 const exists = (keys: readonly string[]): object[][] => keys.map((key) => [requirement(key)]);
-const requirementCases: readonly ConformanceCase[] = [
+const requirementCases: readonly ConformanceCase[] = about('NodePool validation of requirements', [
   requirements(431, 'keys', 'accepted', exists(goodKeys).flat()),
   requirements(441, 'keys that are none', 'refused', ...exists(badKeys)),
   requirements(458, 'keys that are too long', 'invalid', ...exists(longKeys)),
@@ -156,9 +156,9 @@ const requirementCases: readonly ConformanceCase[] = [
   requirements(607, 'minValues above 50', 'refused', withLeast(51, 'Exists')),
   requirements(613, '90 values without minValues', 'accepted', ninetyTypes),
   requirements(623, 'more minValues than values', 'refused', withLeast(2)),
-];
+]);
 
-const labelCases: readonly ConformanceCase[] = [
+const labelCases: readonly ConformanceCase[] = about('NodePool validation of labels', [
   templateLabels(631, 'any label', 'accepted', { foo: 'bar' }),
   templateLabels(636, 'the label of the NodePool', 'refused', { [labels.nodePool]: 'x' }),
   templateLabels(641, 'a key that is none, which no schema looks at', 'invalid', { 'spaces are not allowed': 'x' }),
@@ -170,9 +170,9 @@ const labelCases: readonly ConformanceCase[] = [
   templateLabels(689, "Kubernetes' domains", 'accepted', ...anyLabel(named(upstreamDomains, 'key'))),
   templateLabels(701, "names below Kubernetes' domains", 'accepted', ...anyLabel(below(upstreamDomains))),
   templateLabels(713, "below Kubernetes' domains", 'accepted', ...anyLabel(named(below(upstreamDomains), 'key'))),
-];
+]);
 
-const classRefCases: readonly ConformanceCase[] = [
+const classRefCases: readonly ConformanceCase[] = about('NodePool validation of nodeClassRef', [
   ...grace('terminationGracePeriod', 'accepted', { 735: '30s', 736: '1h30m5s' }),
   ...grace('terminationGracePeriod', 'refused', { 746: '-1s', 747: '1hr', 748: 'Never', 749: 'FooNever' }),
   same(753, 'another group', changes(kind, {}, { [`${template}.nodeClassRef.group`]: 'other.sh' }, false)),
@@ -180,7 +180,7 @@ const classRefCases: readonly ConformanceCase[] = [
   classRef('group')(763, 'no group', 'refused', '', undefined),
   classRef('kind')(767, 'no kind', 'refused', '', undefined),
   classRef('name')(771, 'no name', 'refused', '', undefined),
-];
+]);
 
 const fixed = (at: number, title: string, more: Readonly<Record<string, unknown>>, good = true): ConformanceCase =>
   same(
@@ -202,7 +202,7 @@ const many = [
   requirement('karpenter.k8s.aws/instance-cpu', 'Lt', ['64']),
 ];
 const replicas = casesOf(kind, 'spec.replicas');
-const staticCases: readonly ConformanceCase[] = [
+const staticCases: readonly ConformanceCase[] = about('NodePool validation of replicas', [
   replicas(778, 'five nodes', 'accepted', 5),
   replicas(784, 'no nodes', 'accepted', 0),
   replicas(790, 'a thousand nodes', 'accepted', 1000),
@@ -234,7 +234,7 @@ const staticCases: readonly ConformanceCase[] = [
     'another limit of nodes',
     changes(kind, { 'spec.replicas': 3, 'spec.limits': { nodes: '10' } }, { 'spec.limits': { nodes: '100' } }, true),
   ),
-];
+]);
 
 /** pkg/apis/v1/nodepool_validation_cel_test.go */
 export const nodePoolCases: readonly ConformanceCase[] = [
@@ -248,13 +248,13 @@ export const nodePoolCases: readonly ConformanceCase[] = [
 ];
 
 /** pkg/apis/v1/nodepool_default_test.go */
-export const nodePoolDefaultCases: readonly ConformanceCase[] = [
+export const nodePoolDefaultCases: readonly ConformanceCase[] = about('NodePool defaults', [
   same(
     60,
     'a pool without disruption',
     gives(() => stored(), defaults),
   ),
-];
+]);
 
 const capacityType = (
   at: number,
@@ -263,8 +263,8 @@ const capacityType = (
   ...values: readonly string[]
 ): ConformanceCase => requirements(at, title, expected, [requirement(labels.capacityType, 'In', values)]);
 /** pkg/controllers/nodepool/validation/suite_test.go */
-export const nodePoolLaterCases: readonly ConformanceCase[] = [
+export const nodePoolLaterCases: readonly ConformanceCase[] = about('NodePool validation at run time', [
   capacityType(71, 'capacity types of which none is known', 'invalid', 'xspot'),
   capacityType(84, 'capacity types', 'accepted', 'spot', 'on-demand'),
   capacityType(98, 'capacity types of which one is known', 'accepted', 'xspot', 'on-demand'),
-];
+]);

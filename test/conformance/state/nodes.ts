@@ -7,7 +7,7 @@ import { packingInput } from '../../../cluster/packing-input.js';
 import { managedPools } from '../../../cluster/cluster.js';
 import { claim, storage, using } from '../scheduling/volumes.js';
 import { plans } from '../plans.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { antiAffinity, likesAntiAffinity } from '../topology-terms.js';
 import { omit, pod, type PodOptions } from '../world.js';
 import { bound, changed, leaving, observed, roomy, type Observed } from './observed.js';
@@ -34,7 +34,7 @@ const anotherVersion = { metadata: { annotations: { changed: 'again' } } };
 const claimAgain = (it: Observed): Promise<unknown> => it.kube.patch('NodeClaim', { name: 'n' }, anotherVersion);
 const withoutClaim = (objects: ReturnType<typeof roomy>) => objects.filter(({ kind }) => kind === 'Node');
 
-const volumeCases: readonly ConformanceCase[] = [
+const volumeCases: readonly ConformanceCase[] = about('volumes in cluster state', [
   same(
     262,
     'volumes of the pods of a Node',
@@ -62,14 +62,14 @@ const volumeCases: readonly ConformanceCase[] = [
       return it.takes('n', using('c5'));
     }),
   ),
-];
+]);
 
 const port = (hostPort: number): PodOptions => ({ ports: [{ hostPort }] });
 const occupied = () => [
   ...roomy('n', { allocatable: { cpu: '64' } }),
   ...ten.map((i) => bound(`p${i}`, port(8000 + i))),
 ];
-const portCases: readonly ConformanceCase[] = [
+const portCases: readonly ConformanceCase[] = about('host ports in cluster state', [
   same(
     354,
     'ports of the pods of a Node',
@@ -100,7 +100,7 @@ const portCases: readonly ConformanceCase[] = [
       return [taken, await it.takes('n', port(8005))];
     }),
   ),
-];
+]);
 
 const ended = (made: Pod, phase: string): Pod => ({ ...made, status: { phase } });
 /** CPUs that are free on `n` after each step. */
@@ -119,7 +119,7 @@ const two = { cpu: '2' };
 const unbound = [pod('a', { ...one, nodeSelector: { x: 'y' } }), pod('b', { ...two, nodeSelector: { x: 'y' } })];
 const amounts = [0.5, 1.5, 1, 2, 0.5, 1];
 
-const requestCases: readonly ConformanceCase[] = [
+const requestCases: readonly ConformanceCase[] = about('requests in cluster state', [
   same(
     470,
     'pods that run nowhere take no room',
@@ -209,7 +209,7 @@ const requestCases: readonly ConformanceCase[] = [
         ),
     ),
   ),
-];
+]);
 
 const ofSet = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'ds-d', controller: true };
 const agent = (name: string, cpu: string, options: PodOptions = {}) =>
@@ -225,7 +225,7 @@ const onNew = async (it: Observed): Promise<number> =>
   (await it.plan(ten.slice(0, 3).map((i) => pod(`probe-${i}`, { cpu: '1' })))).newNodeClaims[0]?.pods.length ?? 0;
 const large = (cpu: string) => agent('d-1', cpu, { nodeName: 'other' });
 
-const daemonCases: readonly ConformanceCase[] = [
+const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster state', [
   same(
     841,
     'a DaemonSet pod takes the room that was kept for it',
@@ -282,7 +282,7 @@ const daemonCases: readonly ConformanceCase[] = [
       return onNew(it);
     }),
   ),
-];
+]);
 
 const isOnItsWay = ({ deps }: Observed): boolean =>
   awaitedNode(deps, deps.cache.get('Pod', { name: 'p', namespace: 'default' })!) !== undefined;
@@ -300,7 +300,7 @@ async function nominated(it: Observed): Promise<void> {
   await it.put(...made, waiting);
 }
 
-const lifeCases: readonly ConformanceCase[] = [
+const lifeCases: readonly ConformanceCase[] = about('nodes and claims in cluster state', [
   same(
     442,
     'a claim and a Node of one name are one node, and each may go first',
@@ -353,7 +353,7 @@ const lifeCases: readonly ConformanceCase[] = [
       return [before, await names(it)];
     }),
   ),
-];
+]);
 
 const lonely: PodOptions = { ...antiAffinity('x'), labels: { app: 'y' } };
 const follower: PodOptions = { labels: { app: 'x' } };
@@ -365,7 +365,7 @@ const kept = (expected: readonly boolean[], options: PodOptions): Check =>
     await it.remove('Pod', 'r');
     return [before, await it.takes('n', follower)];
   });
-const affinityCases: readonly ConformanceCase[] = [
+const affinityCases: readonly ConformanceCase[] = about('anti-affinity in cluster state', [
   same(1043, 'required anti-affinity of what runs', kept([false, true], lonely)),
   same(1084, 'not that which is preferred', kept([true, true], { ...likesAntiAffinity('x'), labels: { app: 'y' } })),
   same(1128, 'nor that of a pod which is gone', kept([false, true], lonely)),
@@ -374,7 +374,7 @@ const affinityCases: readonly ConformanceCase[] = [
     'nor that of a pod whose node is gone',
     plans({ objects: [bound('r', { ...lonely, nodeName: 'gone' }), pod('p', follower)] }, { nodes: 1 }),
   ),
-];
+]);
 
 const times = 'times of single pods, which only metrics read that are not had (docs/metrics.md)';
 const threads = 'nothing is changed while it is read: one thread owns the cache';
@@ -401,7 +401,7 @@ const unmanaged = (initialized: boolean) =>
     const own = metadata as { readonly labels: object };
     return { metadata: { ...metadata, labels: omit(own.labels, 'karpenter.sh/nodepool' as never) } };
   });
-const taintCases: readonly ConformanceCase[] = [
+const taintCases: readonly ConformanceCase[] = about('taints in cluster state', [
   same(1814, 'taints of the control plane while a node starts', taints([], roomy('n', starting), ephemeral)),
   same(
     1828,
@@ -416,7 +416,7 @@ const taintCases: readonly ConformanceCase[] = [
   same(1882, 'they hold after that', taints(startup, withStartup(true), startup)),
   same(1907, 'all hold on a node of nobody', taints(ephemeral, unmanaged(false), ephemeral)),
   same(1926, 'at any time', taints(ephemeral, unmanaged(true), ephemeral)),
-];
+]);
 
 /** What runs where, pkg/controllers/state/suite_test.go */
 export const stateNodeCases: readonly ConformanceCase[] = [

@@ -13,7 +13,7 @@ import { foreign } from '../running/claims.js';
 import { podOn, runningNode, said } from '../running/nodes.js';
 import { addOther } from '../running/pools.js';
 import { minute, running, second, type Running } from '../running/stage.js';
-import { gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { bound, changed, leaving, observed, roomy } from './observed.js';
 import { node, oneOf, zone1, zone2 } from '../world.js';
 
@@ -38,7 +38,7 @@ const saying = (
 const both = ['Drifted', 'Consolidatable'] as const;
 
 /** pkg/controllers/nodeclaim/disruption/drift_test.go */
-export const otherDriftCases: readonly ConformanceCase[] = [
+export const otherDriftCases: readonly ConformanceCase[] = about('condition Drifted', [
   same(
     84,
     'a claim of another provider is not looked at',
@@ -51,19 +51,19 @@ export const otherDriftCases: readonly ConformanceCase[] = [
       runningNode(it, 'n1', { claim: { annotations: old, labels: { [labels.nodePool]: 'gone' } } }),
     ),
   ),
-];
+]);
 
 /** pkg/controllers/nodeclaim/disruption/consolidation_test.go */
-export const otherConsolidatableCases: readonly ConformanceCase[] = [
+export const otherConsolidatableCases: readonly ConformanceCase[] = about('condition Consolidatable', [
   same(
     52,
     'a claim of another provider is not looked at',
     saying(['none'], ['Consolidatable'], (it) => runningNode(it, 'n1', { spec: foreign })),
   ),
-];
+]);
 
 /** pkg/controllers/nodeclaim/disruption/suite_test.go */
-export const severalConditionCases: readonly ConformanceCase[] = [
+export const severalConditionCases: readonly ConformanceCase[] = about('conditions of a claim', [
   same(
     125,
     'drifted and at rest',
@@ -79,7 +79,7 @@ export const severalConditionCases: readonly ConformanceCase[] = [
       { disruption: { consolidateAfter: 'Never' } },
     ),
   ),
-];
+]);
 
 /** What a NodePool carries some seconds later. */
 const poolSays = (expected: unknown, put: (it: Running) => void, result: (it: Running) => unknown): Check =>
@@ -95,7 +95,7 @@ const stamps = (it: Running, name: string): readonly unknown[] => {
 };
 
 /** pkg/controllers/nodepool/hash/suite_test.go */
-export const otherHashCases: readonly ConformanceCase[] = [
+export const otherHashCases: readonly ConformanceCase[] = about('hash of a NodePool', [
   same(
     96,
     'a NodePool of another provider gets no hash',
@@ -118,7 +118,7 @@ export const otherHashCases: readonly ConformanceCase[] = [
       (it) => stamps(it, 'default'),
     ),
   ),
-];
+]);
 
 const validated = (expected: string | undefined, template: object): Check =>
   poolSays(
@@ -130,7 +130,7 @@ const ownClass = { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeCla
 const longKey = `test.com.test.${'a'.repeat(250)}/test`;
 
 /** pkg/controllers/nodepool/validation/suite_test.go */
-export const otherValidationCases: readonly ConformanceCase[] = [
+export const otherValidationCases: readonly ConformanceCase[] = about('validation of a NodePool at run time', [
   same(112, 'a NodePool of another provider is not judged', validated(undefined, foreign)),
   same(123, 'a good NodePool', validated('True', ownClass)),
   same(
@@ -138,7 +138,7 @@ export const otherValidationCases: readonly ConformanceCase[] = [
     'one whose taint has too long a key',
     validated('False', { ...ownClass, taints: [{ key: longKey, effect: 'NoSchedule' }] }),
   ),
-];
+]);
 
 const starting = (name: string) => node(name, { initialized: false });
 const r = (entry: CatalogueEntry): CatalogueEntry => {
@@ -158,7 +158,7 @@ const priced = (entry: CatalogueEntry, price: number): CatalogueEntry => ({
 const threeCpus = [{ name: 'c', image: 'c', resources: { requests: { cpu: '3' } } }];
 
 /** pkg/controllers/disruption/consolidation_test.go */
-export const otherConsolidationCases: readonly ConformanceCase[] = [
+export const otherConsolidationCases: readonly ConformanceCase[] = about('consolidation', [
   same(
     3245,
     'pods move to the one node that is initialized',
@@ -230,7 +230,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = [
       { gone: ['n'], launched: ['cheap'], capacityTypes: ['reserved'] },
     ),
   ),
-];
+]);
 
 /** What is saved by replacing a node of half a dollar by one of these offerings. */
 const saves = (
@@ -252,7 +252,7 @@ const saves = (
 const zonal = poolWith({}, { requirements: [oneOf(labels.zone, zone1), oneOf(labels.capacityType, 'on-demand')] });
 
 /** pkg/controllers/disruption/consolidation_logging_test.go */
-export const savingCases: readonly ConformanceCase[] = [
+export const savingCases: readonly ConformanceCase[] = about('saving of a command', [
   notApplicable(
     42,
     'a label of a metric for why a command no longer held',
@@ -299,7 +299,7 @@ export const savingCases: readonly ConformanceCase[] = [
     'how log lines and events word a command',
     'their words are our own: docs/behaviour/events.md and the decision record',
   ),
-];
+]);
 
 /** pkg/controllers/disruption/suite_test.go */
 export const deadlineCases: readonly ConformanceCase[] = [
@@ -313,7 +313,7 @@ export const deadlineCases: readonly ConformanceCase[] = [
 const eventsOf =
   'approval by score has no event: the decision record of the command has the saving and what it disrupts';
 /** pkg/controllers/disruption/balanced_scoring_test.go */
-export const priceCases: readonly ConformanceCase[] = [
+export const priceCases: readonly ConformanceCase[] = about('price of a node', [
   same(
     410,
     'a node whose type nobody knows costs nothing',
@@ -331,10 +331,10 @@ export const priceCases: readonly ConformanceCase[] = [
     ),
   ),
   notApplicable([642, 661, 678], 'events of what was approved', eventsOf),
-];
+]);
 
 /** pkg/controllers/disruption/balanced_adversarial_test.go */
-export const unavailableCases: readonly ConformanceCase[] = [
+export const unavailableCases: readonly ConformanceCase[] = about('price of an unavailable type', [
   same(
     133,
     'a node costs what it costs though nothing more of its type is to be had',
@@ -346,10 +346,10 @@ export const unavailableCases: readonly ConformanceCase[] = [
       { gone: ['n'], launched: ['cheap'], saved: 2.8 },
     ),
   ),
-];
+]);
 
 /** pkg/controllers/capacitybuffer/suite_test.go */
-export const changedBufferCases: readonly ConformanceCase[] = [
+export const changedBufferCases: readonly ConformanceCase[] = about('changed capacity buffer', [
   same(
     479,
     'a PodTemplate that changes is resolved anew',
@@ -371,7 +371,7 @@ export const changedBufferCases: readonly ConformanceCase[] = [
     'whether the controller of buffers has planning look',
     'planning itself looks at all buffers, with each batch, and every half minute while there are any (operator/capacity-buffers.ts)',
   ),
-];
+]);
 
 /** pkg/scheduling/requirements_test.go */
 export const profileCases: readonly ConformanceCase[] = [

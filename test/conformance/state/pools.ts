@@ -5,7 +5,7 @@ import { staticCounts } from '../../../disruption/static-capacity/static-capacit
 import { providerIdOf, runningNode } from '../running/nodes.js';
 import { running, second, type Running } from '../running/stage.js';
 import { noCache } from '../buffers/status.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { omit, pod, pool } from '../world.js';
 import { changed, leaving, observed, roomy, type Observed } from './observed.js';
 
@@ -73,7 +73,7 @@ const limited = (expected: unknown, play: (it: Observed) => Promise<unknown>): C
     return play(it);
   });
 
-const resourceCases: readonly ConformanceCase[] = [
+const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool in cluster state', [
   same(
     1954,
     'nodes of several pools',
@@ -180,7 +180,7 @@ const resourceCases: readonly ConformanceCase[] = [
       return steps;
     }),
   ),
-];
+]);
 
 /** Nodes of a static pool that run, that go, and that a disruption is about to replace. */
 async function counts(
@@ -217,7 +217,7 @@ const counted = (
     return all;
   });
 
-const countCases: readonly ConformanceCase[] = [
+const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in cluster state', [
   same(2490, 'a claim with an instance runs', counted([[1, 0, 0]], claimOf('a'), {})),
   same(2502, 'so does one without', counted([[1, 0, 0]], claimOf('a', 'default', ''), {})),
   same(
@@ -372,18 +372,18 @@ const countCases: readonly ConformanceCase[] = [
       return Promise.all(contexts.map(async (context) => (await counts(it, context)).reduce((a, b) => a + b)));
     }),
   ),
-];
+]);
 
 const nodeCount = (options: Sized): Check =>
   running(1, async (it) => {
     sized(it, 'n1', { claim: of(4), ...options });
     return (await usage(it))[3];
   });
-const capacityCases: readonly ConformanceCase[] = [
+const capacityCases: readonly ConformanceCase[] = about('capacity counts', [
   same(2911, 'a node is one of nodes', nodeCount({})),
   same(2935, 'so is a claim without a Node', nodeCount({ withoutNode: true, conditions: ['Launched'] })),
   same(2956, 'and a node that starts', nodeCount({ conditions: ['Launched', 'Registered'] })),
-];
+]);
 
 /** What NodePools have, pkg/controllers/state/suite_test.go */
 export const statePoolCases: readonly ConformanceCase[] = [

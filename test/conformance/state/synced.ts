@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { podOn, runningNode } from '../running/nodes.js';
 import { minute, running, second, type Running } from '../running/stage.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { oneOf } from '../world.js';
 import { changed, observed, roomy, type Observed } from './observed.js';
 
@@ -40,7 +40,7 @@ const behind = (kind: 'Node' | 'NodeClaim', made: Made): Check =>
 
 const memory = 'nothing is put into the cache by hand: what was created is waited for until the watch brings it';
 
-const syncCases: readonly ConformanceCase[] = [
+const syncCases: readonly ConformanceCase[] = about('planning waits for the cache to have', [
   same(1227, 'all Nodes', has(many(1000, nodeAlone))),
   notApplicable(
     1251,
@@ -103,7 +103,7 @@ const syncCases: readonly ConformanceCase[] = [
       return [before, it.deps.cache.synced];
     }),
   ),
-];
+]);
 
 /** How often consolidation has looked. */
 const looks = (it: Running): number =>
@@ -131,7 +131,7 @@ const looksAgain = (expected: readonly boolean[], ...steps: readonly ((it: Runni
     },
     { pool: { template: { spec: onDemand }, disruption: { consolidateAfter: '0s' } } },
   );
-const consolidatedCases: readonly ConformanceCase[] = [
+const consolidatedCases: readonly ConformanceCase[] = about('when consolidation looks again', [
   same(
     1706,
     'consolidation looks again when the cluster changes',
@@ -153,7 +153,7 @@ const consolidatedCases: readonly ConformanceCase[] = [
       await it.pass(30 * second);
     }),
   ),
-];
+]);
 
 /** What is known of the cluster, pkg/controllers/state/suite_test.go */
 export const stateSyncCases: readonly ConformanceCase[] = [...syncCases, ...consolidatedCases];

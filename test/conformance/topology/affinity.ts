@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, differs, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { affinity, antiAffinity, likesAffinity, likesAntiAffinity, spread } from '../topology-terms.js';
 import { all, oneOf, pod, pods, zone1, zone2, zone3, type PodOptions } from '../world.js';
 import { leaves, taken } from './spread.js';
@@ -41,7 +41,7 @@ const namespaced = (more: object, expected: boolean): Check => {
   return expected ? onOne(objects, ['a', 'b']) : run(objects, { left: ['b'] });
 };
 
-export const followingCases: readonly ConformanceCase[] = [
+export const followingCases: readonly ConformanceCase[] = about('pod affinity', [
   same(
     1929,
     'affinity without terms',
@@ -146,7 +146,7 @@ export const followingCases: readonly ConformanceCase[] = [
   same(2843, 'a pod of another namespace is not followed', namespaced({}, false)),
   same(2881, 'it is where its namespace is listed', namespaced({ namespaces: ['other'] }, true)),
   same(2920, 'it is where every namespace is selected', namespaced({ namespaceSelector: { matchLabels: {} } }, true)),
-];
+]);
 
 function balancedIn(check: Check, counts: readonly number[]): Check {
   const sorted = (value: unknown): unknown => {
@@ -156,7 +156,7 @@ function balancedIn(check: Check, counts: readonly number[]): Check {
   return { outcome: () => sorted(check.outcome()), expected: { violations: [], left: [], by: [...counts] } };
 }
 
-export const avoidingCases: readonly ConformanceCase[] = [
+export const avoidingCases: readonly ConformanceCase[] = about('pod anti-affinity', [
   same(
     2300,
     'a pod keeps off the node of another',
@@ -219,4 +219,4 @@ export const avoidingCases: readonly ConformanceCase[] = [
     'all that there are zones for are planned at once; under Karpenter it takes a pass for each',
     balancedIn(run(pods(3, { ...s2, ...antiAffinity('s2') }), { by: { [zone]: {} } }), [1, 1, 1]),
   ),
-];
+]);

@@ -1,7 +1,7 @@
 import type { KubernetesObject, Taint, TopologySpreadConstraint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { constraint, spread } from '../topology-terms.js';
 import { all, omit, oneOf, pod, pods, pool, poolOf, zone1, zone2, type PodOptions } from '../world.js';
 import { leaves, taken } from './spread.js';
@@ -59,7 +59,7 @@ const revision = (hash: string) => {
 };
 const oneZone = poolOf(oneOf(zone, zone1));
 
-export const defaultCases: readonly ConformanceCase[] = [
+export const defaultCases: readonly ConformanceCase[] = about('default spread', [
   same(3009, 'zones by default', withDefault([byDefault()], [replicaSet('x'), ...owned(4)], zones(2, 1, 1))),
   same(3015, 'hosts by default', withDefault([perHost], [replicaSet('x'), ...owned(3)], { sizes: [1, 1, 1] })),
   same(
@@ -126,7 +126,7 @@ export const defaultCases: readonly ConformanceCase[] = [
     'a Service that selects the pods will do',
     withDefault([byDefault()], [service, ...unowned(4, 'Job')], zones(2, 1, 1)),
   ),
-];
+]);
 
 const taint: Taint = { key: 'test-key', value: 'test-value', effect: 'NoSchedule' };
 const tainted = pool({ taints: [taint] });
@@ -149,7 +149,7 @@ const volume = [
   },
 ] as unknown as KubernetesObject[];
 
-export const taintCases: readonly ConformanceCase[] = [
+export const taintCases: readonly ConformanceCase[] = about('taints and tolerations', [
   same(
     3280,
     'a pod that tolerates every taint gets a node of the tainted pool',
@@ -201,4 +201,4 @@ export const taintCases: readonly ConformanceCase[] = [
       zones(1),
     ),
   ),
-];
+]);

@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod, Taint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { plans, type Expected } from '../plans.js';
-import { notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
 import { spread } from '../topology-terms.js';
 import {
   all,
@@ -63,7 +63,7 @@ const perCapacity = { topologyKey: capacity };
 const spot = poolOf(oneOf(capacity, 'spot'));
 const onDemand = poolOf(oneOf(capacity, 'on-demand'));
 
-export const zonalCases: readonly ConformanceCase[] = [
+export const zonalCases: readonly ConformanceCase[] = about('spread over zones', [
   same(
     61,
     'a key that no node has',
@@ -170,7 +170,7 @@ export const zonalCases: readonly ConformanceCase[] = [
   ),
   same(505, 'as many zones as minDomains', run(spreading(11, {}, { minDomains: 3 }), zones(4, 4, 3))),
   same(525, 'more zones than minDomains', run(spreading(11, {}, { minDomains: 2 }), zones(4, 4, 3))),
-];
+]);
 
 const twoApps = (arch: readonly [string, string]): Pod[] =>
   ['one', 'two'].flatMap((name, i) =>
@@ -185,19 +185,19 @@ const twoApps = (arch: readonly [string, string]): Pod[] =>
     ),
   );
 
-export const hostCases: readonly ConformanceCase[] = [
+export const hostCases: readonly ConformanceCase[] = about('spread over hosts', [
   same(548, 'a node each', run(spreading(4, {}, perHost), { sizes: [1, 1, 1, 1] })),
   same(561, 'as many on a node as the skew allows', run(spreading(4, {}, { ...perHost, maxSkew: 4 }), { sizes: [4] })),
   same(574, 'two apps share two nodes', run(twoApps(['amd64', 'amd64']), { sizes: [2, 2] })),
   same(610, 'two apps of two architectures need four', run(twoApps(['amd64', 'arm64']), { sizes: [1, 1, 1, 1] })),
-];
+]);
 
 const capacities = (onSpot: number, demanded: number): Expected => ({
   by: { [capacity]: { ...(onSpot > 0 && { spot: onSpot }), ...(demanded > 0 && { 'on-demand': demanded }) } },
 });
 const archOf = (arch: string): Expected => ({ by: { [labels.arch]: { [arch]: 2 } } });
 
-export const capacityTypeCases: readonly ConformanceCase[] = [
+export const capacityTypeCases: readonly ConformanceCase[] = about('spread over capacity types', [
   same(
     [656, 669],
     'capacity types are balanced',
@@ -279,13 +279,13 @@ export const capacityTypeCases: readonly ConformanceCase[] = [
       ),
     ),
   ),
-];
+]);
 
 const share = 'example.com/share';
 const mixed = (count: number, ...terms: Parameters<typeof spread>) => spreading(count, {}, ...terms);
 const steps = [2, 5, 10, 21];
 
-export const combinedCases: readonly ConformanceCase[] = [
+export const combinedCases: readonly ConformanceCase[] = about('several spreads together', [
   ...steps.map((count, i) =>
     same(
       i === 0 ? 944 : [],
@@ -367,7 +367,7 @@ export const combinedCases: readonly ConformanceCase[] = [
       ],
     ),
   ),
-];
+]);
 
 /** How many pods there are to each value, whichever it is. */
 function balanced(
@@ -392,7 +392,7 @@ const tainted = (value: string, ...domains: string[]) =>
   pool({ requirements: [oneOf(kind, ...domains)], taints: [{ ...taint, value }] }, value);
 const mine = 'example.com/mine';
 
-export const policyCases: readonly ConformanceCase[] = [
+export const policyCases: readonly ConformanceCase[] = about('node policies of a spread', [
   same(
     1199,
     'nodes whose taints are not tolerated count under Ignore',
@@ -470,7 +470,7 @@ export const policyCases: readonly ConformanceCase[] = [
     leaves(4, run(selected('Ignore'), kinds({ c: 1 }))),
   ),
   same(1599, 'and do not under Honor, by node selector', run(selected('Honor'), kinds({ c: 5 }))),
-];
+]);
 
 function selected(nodeAffinityPolicy: 'Ignore' | 'Honor'): KubernetesObject[] {
   return [
@@ -484,7 +484,7 @@ function selected(nodeAffinityPolicy: 'Ignore' | 'Honor'): KubernetesObject[] {
 const inZones = (...names: string[]) => ({ needs: [oneOf(zone, ...names)] });
 const spotOnly = { nodeSelector: { [capacity]: 'spot' } };
 
-export const affinityCases: readonly ConformanceCase[] = [
+export const affinityCases: readonly ConformanceCase[] = about('spread limited by node affinity', [
   same(
     1743,
     'each node selector has its own zones to balance',
@@ -545,6 +545,6 @@ export const affinityCases: readonly ConformanceCase[] = [
       capacities(0, 1),
     ),
   ),
-];
+]);
 
 export { leaves, taken };
