@@ -26,7 +26,7 @@ export interface Engine {
   readonly environment: (stack: Stack) => NodeJS.ProcessEnv;
 }
 
-/** What is in the image at `folder`, as the image runs it (Dockerfile). `flags` go to Node, such as --cpu-prof. */
+/** What is in the image at `folder`, as in the chart's small pod: of its 1Gi Node would let the heap have half. `flags` go to Node, such as --cpu-prof. */
 export const stowageEngine = (folder: string, flags: readonly string[] = []): Engine => ({
   name: 'stowage',
   command: [process.execPath, ...flags, join(folder, 'main.js'), 'run'],
@@ -34,7 +34,7 @@ export const stowageEngine = (folder: string, flags: readonly string[] = []): En
   environment: (stack) => ({
     ...stack.environment,
     NODE_ENV: 'production',
-    NODE_OPTIONS: '--max-semi-space-size=2',
+    NODE_OPTIONS: '--max-semi-space-size=2 --max-old-space-size=512',
     MALLOC_ARENA_MAX: '2',
   }),
 });
