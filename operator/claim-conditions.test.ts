@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { isTrue, timestamp, transitionOf } from '../core/conditions.js';
 import { labels } from '../api/labels.js';
@@ -127,6 +127,21 @@ describe('pod events and consolidateAfter', () => {
     const pool = nodePool('default', { disruption: { consolidateAfter: '30s' } });
     world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
     await cache.until(() => since() === undefined && isConsolidatable(), AbortSignal.timeout(5000));
+  });
+
+  test('a pod event is written whatever the resourceVersion of the claim: other writes cause no conflict (consolidation/last-pod-event)', async () => {
+    await start('30s');
+    const patch = vi.spyOn(world.kube, 'patch');
+    await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
+    await world.deps.cache.until(() => !isConsolidatable(), AbortSignal.timeout(5000));
+
+    const { metadata } = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
+    expect(patch.mock.calls[0]).toEqual([
+      'NodeClaim',
+      { name: 'c1' },
+      { metadata: { uid: metadata.uid }, status: { lastPodEventTime: timestamp(world.clock.now) } },
+      { subresource: 'status' },
+    ]);
   });
 
   // Rule `consolidation/last-pod-event`.

@@ -108,8 +108,11 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
 const isAhead = ({ now }: OperatorContext, at: number | undefined): boolean =>
   at !== undefined && at > now() + clockSkewMs;
 
-async function writePodEvent({ kube, now }: OperatorContext, claim: NodeClaim): Promise<void> {
-  await updateClaim(kube, identityOf(claim), () => ({ status: { lastPodEventTime: timestamp(now()) } }), claim);
+/** Without a resourceVersion: this field depends on no other, and a claim is written by several while its pods arrive. */
+async function writePodEvent({ kube, now }: OperatorContext, { metadata }: NodeClaim): Promise<void> {
+  const { name = '', uid } = metadata;
+  const change = { metadata: { uid }, status: { lastPodEventTime: timestamp(now()) } };
+  await kube.patch('NodeClaim', { name }, change, { subresource: 'status' });
 }
 
 /** Rule `consolidation/consolidate-after`: True once nothing happened for consolidateAfter; gone inside the window. */
