@@ -5,10 +5,13 @@ import { isActive } from '../packing/compile/buffers.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Workloads that buffers refer to change without the buffers (capacity-buffers/reconciled-again). */
+/** Workloads that buffers refer to may change without an event on the buffer (capacity-buffers/reconciled-again). */
 const againMs = 30_000;
 
-/** Has `provision` plan for CapacityBuffers as it does for pending pods (capacity-buffers/reconciled-again), when they change and every 30 seconds. */
+/**
+ * Makes `provision` plan for CapacityBuffers like for pending pods (capacity-buffers/reconciled-again), when they
+ * change and every 30 seconds.
+ */
 export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
   if (!gates.CapacityBuffer) return tellThatGateIsOff(context);
@@ -31,7 +34,7 @@ export function watchCapacityBuffers(context: OperatorContext): () => void {
   };
 }
 
-/** Each buffer says that no capacity is kept for it (settings/feature-gates). */
+/** Sets a condition on each buffer that no capacity is kept for it (settings/feature-gates). */
 function tellThatGateIsOff({ cache, kube, log, now }: OperatorContext): () => void {
   const change = { type: 'ReadyForProvisioning', ...gateIsOff('CapacityBuffer', 'no capacity is kept free') };
   const tell = async (key: string): Promise<undefined> => {

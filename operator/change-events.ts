@@ -12,8 +12,9 @@ import type { OperatorContext } from './context.js';
 type Context = Pick<OperatorContext, 'cache' | 'events'>;
 
 /**
- * Events for what changes on objects and would be seen there alone (events/of-people, events/of-nodes): pauses, refusals, launches and
- * terminations. What was so before this process started is not published.
+ * Publishes events for changes of objects that would otherwise only be visible on the object (events/of-people,
+ * events/of-nodes): pauses, refusals, launches and terminations. States that existed before this process started are
+ * not published.
  */
 export function publishChanges({ cache, events }: Context): () => void {
   const tell = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
@@ -44,7 +45,8 @@ type ObjectEvent = readonly [type: 'Normal' | 'Warning', reason: string, message
 function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] {
   const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
-  const what = instanceType === '' ? 'what was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
+  const what =
+    instanceType === '' ? 'an instance that was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
   const events: ObjectEvent[] = [];
   if (!launched(before) && launched(now))
     events.push(['Normal', 'Launched', `Launched ${what} for ${poolText(nodePool)}`]);
@@ -63,7 +65,7 @@ function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] 
   return events;
 }
 
-/** What somebody declined, with why; or that it is so no more. */
+/** Events for a refusal by a user with its reason, and for its withdrawal. */
 function refusalEvents(
   [before, now]: readonly [NodeClaim, NodeClaim],
   annotation: string,
@@ -78,7 +80,7 @@ function refusalEvents(
   return [];
 }
 
-/** Who took the refusal back, where somebody did so by `stowage reconsider`. */
+/** Who withdrew the refusal, if it was done by `stowage reconsider`. */
 function reconsideredBy({ metadata }: NodeClaim | NodePool): string {
   const by = metadata.annotations?.[annotations.reconsidered];
   return by === undefined ? '' : `, ${by}`;
@@ -86,7 +88,7 @@ function reconsideredBy({ metadata }: NodeClaim | NodePool): string {
 
 const isStopped = ({ metadata }: NodePool): boolean => metadata.annotations?.[annotations.driftStopped] !== undefined;
 
-/** The NodePool or node that is paused; of anything wider the pause itself. */
+/** The paused NodePool or node; the pause itself for a wider scope. */
 function subjectOf({ metadata, spec }: DisruptionPause): EventSubject {
   const { kind, name } = spec.scope;
   if ((kind === 'NodePool' || kind === 'Node') && name !== undefined) return regarding(kind, { name });

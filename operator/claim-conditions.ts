@@ -14,14 +14,15 @@ import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
 const podEventDedupeMs = 10_000;
-/** A pod event further ahead of the operator's clock than this was written by a clock that was wrong. */
+/** A pod event further in the future than this comes from a wrong clock. */
 const clockSkewMs = 60_000;
-/** Timers beyond this overflow; the claim is looked at again by then anyway. */
+/** Longer timers overflow; the claim is checked earlier anyway. */
 const longestWaitMs = 3_600_000;
 
 /**
- * Writes lastPodEventTime and Consolidatable (consolidation/last-pod-event, consolidation/consolidate-after). `disrupt` is told whenever a node has become consolidatable since
- * the last pod event: the condition alone does not tell, for with a short consolidateAfter it stays as it is.
+ * Writes lastPodEventTime and Consolidatable (consolidation/last-pod-event, consolidation/consolidate-after). Signals
+ * `disrupt` whenever a node becomes consolidatable after a pod event: the condition alone does not show this, since
+ * with a short consolidateAfter it stays unchanged.
  */
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -33,7 +34,7 @@ export function watchClaimConditions(context: OperatorContext): () => void {
     log,
   );
   const signals = new DisruptSignals(context, 'a consolidatable node');
-  /** By NodeClaim, what `disrupt` was told of. */
+  /** By NodeClaim: the state of the last signal to `disrupt`. */
   const told = new Map<string, string>();
   const became = (claim: NodeClaim): void => {
     const { name = '' } = claim.metadata;
@@ -73,7 +74,10 @@ export function watchClaimConditions(context: OperatorContext): () => void {
   };
 }
 
-/** The claim on whose node a pod came, ended or began to end (consolidation/last-pod-event); DaemonSet pods do not count. */
+/**
+ * The claim on whose node a pod was bound, ended or began to terminate (consolidation/last-pod-event); DaemonSet pods
+ * do not count.
+ */
 function claimOfEvent(
   { cache }: OperatorContext,
   type: 'added' | 'modified' | 'deleted',
@@ -98,7 +102,7 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   const last = Date.parse(claim.status?.lastPodEventTime ?? '');
-  // The later event is not lost: it is written when the ten seconds are over.
+  // The later event is not lost: it is written after the ten seconds.
   const wait = last + podEventDedupeMs - context.now();
   if (wait > 0 && !isAhead(context, last)) return { afterMs: wait };
   await writePodEvent(context, claim);
@@ -115,7 +119,7 @@ async function writePodEvent({ kube, now }: OperatorContext, { metadata }: NodeC
   await kube.patch('NodeClaim', { name }, change, { subresource: 'status' });
 }
 
-/** Rule `consolidation/consolidate-after`: True once nothing happened for consolidateAfter; gone inside the window. */
+/** Rule `consolidation/consolidate-after`: True if nothing happened for consolidateAfter; absent otherwise. */
 async function consolidatable(
   context: OperatorContext,
   name: string,
@@ -137,11 +141,12 @@ async function consolidatable(
   }
   const at = consolidatableAt(view);
   const wanted = at <= context.now();
-  // A node has had no time to come to rest before consolidateAfter has passed since its initialization.
+  // A node cannot be idle for consolidateAfter before this time has passed since its initialization.
   const restable = (transitionOf(claim.status?.conditions, 'Initialized') ?? Number.NaN) + at - (idleSince(view) ?? 0);
   const changes = Object.entries({
     Consolidatable: wanted,
-    // Changes with Consolidatable, in one write: since when is what its transition says (consolidation/rolling-updates).
+    // Changes in the same write as Consolidatable; its transition time shows since when
+    // (consolidation/rolling-updates).
     Unsettled: !wanted && restable <= context.now(),
   }).filter(([type, holds]) => holds !== isTrue(claim.status?.conditions, type));
   if (changes.length > 0) {

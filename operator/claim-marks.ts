@@ -16,8 +16,8 @@ import type { Requeue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
 
 /**
- * Adds to claims and their Nodes what they lack: the label of their node class (labels/of-the-node-class), and the finalizer without which a deletion would skip the
- * drain (termination/finalizers-stay).
+ * Adds missing labels and finalizers to claims and their Nodes: the label of the node class (labels/of-the-node-class),
+ * and the finalizer without which a deletion would skip the drain (termination/finalizers-stay).
  */
 export function watchClaimMarks(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -43,16 +43,18 @@ export function watchClaimMarks(context: OperatorContext): () => void {
 }
 
 const pauses = { firstMs: 1000, longestMs: 300_000 };
-/** After so long without an attempt the next one is the first again. */
+/** After this time without an attempt the back-off starts again. */
 const forgottenAfterMs = 600_000;
 
-/** Attempts by NodeClaim: if somebody removes again and again what is written, or refuses it, each waits longer than the one before. */
+/**
+ * Back-off by NodeClaim: if another actor repeatedly removes what is written, or refuses it, each attempt waits longer.
+ */
 class Attempts {
   private readonly known = new Map<string, { readonly count: number; readonly lastAt: number }>();
 
   constructor(private readonly now: () => number) {}
 
-  /** How long the next attempt has to wait, milliseconds; undefined if it may begin, which is noted. */
+  /** How long the next attempt has to wait, milliseconds; undefined if it may start, which is recorded. */
   begin(name: string): number | undefined {
     const now = this.now();
     const { count, lastAt } = this.known.get(name) ?? { count: 0, lastAt: now };
@@ -68,14 +70,14 @@ class Attempts {
   }
 }
 
-/** The claim, and its Node once it is registered, so far as they lack something. */
+/** Of the claim and its registered Node, those that lack something. */
 function lacking(context: OperatorContext, claim: NodeClaim): readonly KubernetesObject[] {
   if (!isManaged(context, claim.spec.nodeClassRef)) return [];
   const node = isTrue(claim.status?.conditions, 'Registered') ? nodeOf(context.cache, claim) : undefined;
   return [claim, ...(node === undefined ? [] : [node])].filter((object) => marksFor(claim, object) !== undefined);
 }
 
-/** What to write to the claim or to its Node; undefined when nothing is lacking. */
+/** The patch for the claim or its Node; undefined if nothing is missing. */
 function marksFor(claim: NodeClaim, { metadata }: KubernetesObject): { metadata: Marks } | undefined {
   const own = labelOfRef(claim.spec.nodeClassRef);
   const present = metadata.finalizers ?? [];
@@ -96,7 +98,10 @@ interface Marks {
   readonly finalizers?: readonly string[];
 }
 
-/** Whether there is an instance that a deletion has to end. A launch sets the finalizer itself, and a termination takes it off. */
+/**
+ * Whether there is an instance that a deletion has to terminate. Before that the launch sets the finalizer, and a
+ * termination removes it.
+ */
 const isProtected = (claim: NodeClaim): boolean => (claim.status?.providerID ?? '') !== '' && !isDeleting(claim);
 
 async function completeMarks(context: OperatorContext, name: string, attempts: Attempts): Promise<Requeue | undefined> {
@@ -105,7 +110,7 @@ async function completeMarks(context: OperatorContext, name: string, attempts: A
   if (claim === undefined || objects.length === 0) return undefined;
   const afterMs = attempts.begin(name);
   if (afterMs !== undefined) return { afterMs };
-  // What is refused for the claim may be allowed for its Node.
+  // A write refused for the claim may be allowed for its Node.
   await settleAll(objects, (object) => addMarks(context, claim, object));
   return undefined;
 }
@@ -127,6 +132,6 @@ async function addMarks({ kube, log }: OperatorContext, claim: NodeClaim, object
   if (written === undefined || !last.isPutBack) return;
   log.warn(
     { [isClaim ? 'nodeClaim' : 'node']: name },
-    `finalizer ${finalizers.termination} was missing and is put back: without it a deletion would end the instance without a drain`,
+    `finalizer ${finalizers.termination} was missing and is restored: without it a deletion would end the instance without a drain`,
   );
 }

@@ -12,14 +12,15 @@ import type { Requeue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
 
 /**
- * A node that joins is written by several within this: its launch is signalled once. One that is not Ready yet may be so before it has to be registered: then
- * both are one step (registration/in-one-step).
+ * Several components write to a node while it joins: one signal to the launch suffices for changes within this time. A
+ * node that is not Ready yet may become so soon; it is then registered and initialized in one step
+ * (registration/in-one-step).
  */
 const collectMs = { ready: 200, notReady: 2000 };
 
 /**
- * Follows NodeClaims and their Nodes: the reconciler looks at a claim when either changes, and workflows that wait for either are
- * woken. Which workflows a claim needs is the reconciler's to say (`workflow-reconciler.ts`).
+ * Follows NodeClaims and their Nodes: on changes the reconciler checks the claim, and workflows that wait for it are
+ * signalled. The reconciler decides which workflows a claim needs (`workflow-reconciler.ts`).
  */
 export function watchClaims(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -31,7 +32,7 @@ export function watchClaims(context: OperatorContext): () => void {
     (uid) => signalExpiration(context, uid),
     log,
   );
-  /** A node may be there before anybody watches it: before the operator starts, or the claim knows its instance. */
+  /** A node may exist before it is watched: before the operator starts, or before the claim has its instance id. */
   const queueSignal = (claim: NodeClaim): void => {
     const { providerID } = claim.status ?? {};
     if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
@@ -55,7 +56,7 @@ export function watchClaims(context: OperatorContext): () => void {
       if (isDeleting(object) || (type !== 'deleted' && isUnregistered(object, claim))) queue.add(name);
       const changed = type === 'deleted' || previous === undefined || readiness(previous) !== readiness(object);
       if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(uid, collectFor(object));
-      // Nodes that a claim's own deletion waits for are watched by the drain itself.
+      // Nodes of a deleting claim are watched by the drain.
     }),
   ];
   return () => {
@@ -75,7 +76,7 @@ async function signalLaunch({ starter }: OperatorContext, uid: string): Promise<
   return undefined;
 }
 
-/** The claim of an expiration timer is going: it need not wait on. */
+/** Signals an expiration that its claim is being deleted, so that it ends. */
 async function signalExpiration({ starter }: OperatorContext, uid: string): Promise<undefined> {
   await starter.claimChanged(uid);
   return undefined;
@@ -87,7 +88,7 @@ function becameInitialized(before: NodeClaim, after: NodeClaim): boolean {
 
 const collectFor = ({ status }: Node): number => collectMs[isTrue(status?.conditions, 'Ready') ? 'ready' : 'notReady'];
 
-/** What registration and initialization wait for: neither heartbeats nor what they write themselves. */
+/** The fields of a Node that registration and initialization wait for, excluding heartbeats and their own writes. */
 function readiness({ spec, status }: Node): string {
   const taints = spec?.taints?.filter((taint) => !isSameTaint(taint, knownTaints.unregistered));
   return JSON.stringify([taints, status?.allocatable, isTrue(status?.conditions, 'Ready')]);

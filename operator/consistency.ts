@@ -12,7 +12,9 @@ import { lookUp } from '../core/own.js';
 
 const everyMs = 600_000;
 
-/** Writes ConsistentStateFound (registration/consistency): once a node is initialized and every ten minutes from then on. */
+/**
+ * Writes ConsistentStateFound (registration/consistency): when a node is initialized, and every ten minutes afterwards.
+ */
 export function watchConsistency(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('checking a node against its NodeClaim', (name) => check(context, name), log);
@@ -66,10 +68,10 @@ function consistency({ spec, status }: NodeClaim, node: Node): ConditionChange {
   return { type, status: 'False', reason: 'ConsistencyCheckFailed', message: message.join(', ') };
 }
 
-/** A node that has less than this share of what its instance type promised is not what was bought (registration/consistency). */
+/** Minimum share of the expected capacity that a node must have (registration/consistency). */
 const leastShare = 0.9;
 
-/** A resource of which a node has less than it should. Amounts are in the units of core/quantities.ts. */
+/** A resource of which a node has less than expected. Amounts are in the units of core/quantities.ts. */
 interface Shortfall {
   readonly resource: string;
   readonly expected: number;
@@ -77,8 +79,8 @@ interface Shortfall {
 }
 
 /**
- * What of the requested resources a node's capacity falls short of (registration/consistency). Resources that
- * nobody asked for and those that the type was not known to have are left out.
+ * The requested resources of which the node's capacity falls short (registration/consistency). Resources that are not
+ * requested, or not known for the type, are ignored.
  */
 export function shortfalls(
   requested: Readonly<Record<string, string>> | undefined,

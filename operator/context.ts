@@ -3,19 +3,19 @@ import type { Starter } from './starter.js';
 import type { Finding } from './stuck/findings.js';
 import type { WorkflowReconciler } from './workflow-reconciler.js';
 
-/** What every part of the operator works with. */
+/** Dependencies of all parts of the operator. */
 export interface OperatorContext extends Pick<
   ActivityDeps,
   'cluster' | 'kube' | 'cache' | 'cloud' | 'packing' | 'events' | 'log' | 'metrics' | 'gates' | 'now' | 'nominationMs'
 > {
   readonly starter: Starter;
-  /** Starts the workflows that Kubernetes says have to run. */
+  /** Starts the workflows that have to run for the objects in Kubernetes. */
   readonly workflows: Pick<WorkflowReconciler, 'claimChanged' | 'poolChanged'>;
-  /** Milliseconds (provisioning/batch-window). */
+  /** The batch window in milliseconds (provisioning/batch-window). */
   readonly window: { readonly idleMs: number; readonly maxMs: number };
-  /** Does something so that its requests to the API server go before others that wait. */
+  /** Runs work whose requests to the API server go before other waiting requests. */
   readonly urgently?: <T>(work: () => T) => T;
-  /** Knows what keeps nodes from being planned, if anything does, and tells when that changes. */
+  /** Reports what prevents planning of nodes, if anything, and its changes. */
   readonly stuck?: {
     readonly planning: Finding | undefined;
     readonly onPlanning: (then: () => void) => () => void;

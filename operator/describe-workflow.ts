@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 
-/** What Temporal knows of the latest run of a workflow; undefined where there never was one, or retention has ended. */
+/** The latest run of a workflow according to Temporal; undefined if there never was one, or its retention has ended. */
 export async function describeWorkflow(
   client: Client,
   workflowId: string,

@@ -10,7 +10,7 @@ import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { KeepReplicasInput, ReplaceDriftedInput } from '../workflows/messages.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
 
-/** A static pool has somebody who keeps its replicas, a pool with drifted nodes and waves has its rollout. */
+/** A static pool has a workflow that keeps its replicas; a pool with drifted nodes and waves has a rollout. */
 export function desiredForPool(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
   if (isStatic(pool)) return replicasOf(observed, pool);
   return rolloutOf(observed, pool);
@@ -29,7 +29,7 @@ function replicasOf({ cluster, gates }: ObservedCluster, pool: NodePool): readon
     },
   ];
 }
-/** The rollout that a pool's DisruptionPolicy wants for its drifted nodes, unless a person has stopped it. */
+/** The rollout for a pool's drifted nodes according to its DisruptionPolicy, unless a user has stopped it. */
 function rolloutOf(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
   const { cluster, policies } = observed;
   if (!hasRollouts(pool, policies)) return [];

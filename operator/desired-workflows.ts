@@ -23,19 +23,20 @@ import type { WorkflowStart, ObservedCluster } from './observed-cluster.js';
 import { desiredForPool } from './desired-for-pool.js';
 
 /**
- * The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long, since all claims of a plan are created
- * first. One made by hand, without the finalizer that a plan's claims are created with, has nobody else who starts it.
+ * The workflow that creates a NodeClaim starts its launch, and knows which workflow waits for it. The reconciler waits
+ * this long before it starts the launch itself, since all claims of a plan are created first. For a claim created by
+ * hand, without the finalizer that a plan's claims have, only the reconciler starts it.
  */
 const launchGraceMs = { planned: 60_000, byHand: 5000 };
 
 export interface DesiredWorkflows {
-  /** In the order in which they are to be started. */
+  /** In the order of starting. */
   readonly starts: readonly WorkflowStart[];
-  /** Objects of which it cannot be said what they need: they hold up no other. */
+  /** Objects whose workflows cannot be determined; others are not affected. */
   readonly unreadable: readonly { readonly object: string; readonly error: string }[];
 }
 
-/** Every workflow that has to run for the cluster as it is. */
+/** All workflows that have to run for the current cluster. */
 export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
   const starts = [entityStart(observed.cluster, 'provision'), entityStart(observed.cluster, 'disrupt')];
   const unreadable: DesiredWorkflows['unreadable'][number][] = [];
@@ -52,7 +53,7 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
       }
     }
   };
-  // Terminations and pools first: a queue of launches does not hold them up.
+  // Terminations and pools first, so that they do not wait for many launches.
   const isGoing = (claim: NodeClaim): boolean => deletedOf(observed, claim) !== undefined;
   add('NodeClaim', observed.claims.filter(isGoing), desiredForClaim);
   add('NodePool', observed.pools, desiredForPool);
@@ -64,7 +65,7 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
   return { starts, unreadable };
 }
 
-/** An entity workflow of the cluster: there is one of each, and it never ends. */
+/** An entity workflow of the cluster: there is one of each kind, and it always runs. */
 export function entityStart(cluster: string, entity: Entity): WorkflowStart {
   const input: ProvisionInput & DisruptInput = { cluster };
   return {
@@ -76,7 +77,10 @@ export function entityStart(cluster: string, entity: Entity): WorkflowStart {
   };
 }
 
-/** A claim is launched until it is initialized, and again where its Node comes anew; it is terminated once it or its node is deleted, and has a timer for its expiration in between. */
+/**
+ * A claim is launched until it is initialized, and again if its Node is created again. It is terminated once it or its
+ * node is deleted. In between it has an expiration timer.
+ */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const deleted = deletedOf(observed, claim);
   if (deleted !== undefined) return terminationOf(observed, claim, deleted);
@@ -91,7 +95,7 @@ export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): re
   ];
 }
 
-/** How long until the claim's launch is due to be looked for, milliseconds; undefined when nothing changes by waiting. */
+/** Time until the claim's launch should be checked, milliseconds; undefined if waiting changes nothing. */
 export function launchDueIn({ now }: Pick<ObservedCluster, 'now'>, { metadata }: NodeClaim): number | undefined {
   const graceMs = launchGraceMs[metadata.finalizers?.includes(finalizers.termination) === true ? 'planned' : 'byHand'];
   const rest = Date.parse(metadata.creationTimestamp ?? '') + graceMs - now;
@@ -116,13 +120,19 @@ function launchOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
 
 type Deleted = 'NodeClaim' | 'Node';
 
-/** What of the two is being deleted, and takes the other with it: deleting a Node means the whole of it (termination/deleted-node). */
+/**
+ * The deleted object of the two, which determines the other: deleting a Node deletes its claim too
+ * (termination/deleted-node).
+ */
 function deletedOf(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): Deleted | undefined {
   if (claim.metadata.deletionTimestamp !== undefined) return 'NodeClaim';
   return observed.nodeOf(claim)?.metadata.deletionTimestamp === undefined ? undefined : 'Node';
 }
 
-/** Nothing is left to be done but to wait for others, whose finalizers hold the Node of an instance that is gone (termination/node-first). */
+/**
+ * Whether the termination only waits for finalizers of other controllers on the Node of a terminated instance
+ * (termination/node-first).
+ */
 function awaitsItsNode(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): boolean {
   const { deletionTimestamp, finalizers: held = [] } = observed.nodeOf(claim)?.metadata ?? {};
   if (deletionTimestamp === undefined || held.length === 0 || held.includes(finalizers.termination)) return false;
@@ -150,8 +160,8 @@ function terminationOf(observed: ObservedCluster, claim: NodeClaim, deleted: Del
 }
 
 /**
- * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the claim says which notice it was and when. The
- * node stays no longer than that workflow would have let it.
+ * Rule `interruption/restarted`: the queue message is deleted once its workflow has it, but the claim records the
+ * notice and its time. The node stays no longer than that workflow would have allowed.
  */
 function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const note = interruptionNoteOf(claim);
@@ -170,7 +180,7 @@ function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonl
   ];
 }
 
-/** A claim whose expiration somebody declined says so itself: taking the annotation off starts the timer again. */
+/** A claim whose expiration was declined has an annotation: removing it starts the timer again. */
 function expirationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
   if (!Number.isFinite(after) || claim.metadata.annotations?.[annotations.expirationDeclined] !== undefined) return [];
@@ -192,7 +202,7 @@ function expirationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly 
   ];
 }
 
-/** What a repair came to stands until the node's condition changes; then the operator's watch wakes it anew. */
+/** The result of a repair stands until the node's condition changes; then the operator's watch starts it again. */
 function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const { cluster, gates, repairPolicies } = observed;
   if (!gates.NodeRepair || !isTrue(claim.status?.conditions, 'Registered')) return [];
@@ -212,8 +222,8 @@ function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
 }
 
 /**
- * Running workflows whose NodeClaim or NodePool is gone. They end by themselves once they look: they are to be woken.
- * A termination is none of them: it ends the instance of a claim that somebody removed by force.
+ * Running workflows whose NodeClaim or NodePool no longer exists. They end once they are signalled. Terminations are
+ * excluded: they terminate the instance of a claim that was removed by force.
  */
 export function withoutObject(observed: ObservedCluster, running: Iterable<string>): readonly string[] {
   const uids = new Set([...observed.claims, ...observed.pools].map((object) => identityOf(object).uid));
@@ -225,7 +235,7 @@ export function withoutObject(observed: ObservedCluster, running: Iterable<strin
 
 const wakes: ReadonlySet<string> = new Set(['launch', 'expire', 'repair', 'replicas', 'drift']);
 
-/** Whether a node that stays is tainted by a workflow that runs no more. */
+/** Whether a node has the disruption taint of a workflow that no longer runs. */
 export function taintedByClosed({ claims }: ObservedCluster, running: ReadonlySet<string>): boolean {
   return claims.some(({ metadata }) => {
     const owner = metadata.annotations?.[annotations.disruptionOwner];

@@ -1,12 +1,15 @@
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** While more and more changes, each signal costs a workflow task, and the search that it asks for is out of date when it ends (Karpenter looks every ten seconds). */
+/**
+ * Minimum time between signals. During a series of changes each signal costs a workflow task, and its search result is
+ * outdated when it ends (Karpenter searches every ten seconds).
+ */
 const gapMs = 5000;
 
 /**
- * Signals `disrupt` that something changed: tried again until it succeeds, and sent at most once in `gapMs`. Changes in between are
- * signalled when that time is over.
+ * Signals `disrupt` that something changed: retried until it succeeds, and sent at most once in `gapMs`. Changes in
+ * between are signalled after that time.
  */
 export class DisruptSignals {
   private readonly queue: WorkQueue;
@@ -28,7 +31,7 @@ export class DisruptSignals {
   }
 
   private async send(starter: OperatorContext['starter']): Promise<undefined> {
-    // A change that came while the signal was sent.
+    // A change during the signal.
     this.more = this.pause !== undefined;
     if (this.more) return undefined;
     await starter.disrupt();

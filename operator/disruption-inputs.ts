@@ -8,9 +8,9 @@ import { mostPauses, type Pause } from '../workflows/messages.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Tells `disrupt` of what people and controllers change that lets nodes go, or no longer: pools, policies, overlays, budgets
- * of pods, marks on nodes. What pods do is seen by the conditions of NodeClaims (consolidation/last-pod-event); without a signal it searches every
- * five minutes.
+ * Signals `disrupt` on changes by users and controllers that allow or prevent disruption: pools, policies, overlays,
+ * PodDisruptionBudgets, annotations and labels on nodes. Pod changes reach it through conditions of NodeClaims
+ * (consolidation/last-pod-event); without a signal it searches every five minutes.
  */
 export function watchDisruptionInputs(context: OperatorContext): () => void {
   const { cache } = context;
@@ -18,7 +18,7 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
   const signal = (): void => signals.signal();
   const follow = <K extends Kind>(kind: K, keyOf: (object: Kinds[K]) => unknown, then: () => void): (() => void)[] => {
     if (!cache.kinds.includes(kind)) return [];
-    // One that is deleted is given as it was: `previous` says nothing of that.
+    // A deletion has the last state in `object`, without `previous`.
     return [
       cache.on(kind, ({ type, object, previous }) => {
         if (type !== 'modified' || previous === undefined || keyOf(object) !== keyOf(previous)) then();
@@ -33,12 +33,12 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
     ...follow('DisruptionPolicy', generation, signal),
     ...follow('NodeOverlay', generation, signal),
     watchPauses(context),
-    // One that is new has nothing to give yet.
+    // A new node has nothing to disrupt yet.
     cache.on('Node', ({ type, object, previous }) => {
       if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signal();
     }),
   ];
-  // What was changed while nobody watched.
+  // For changes made while no operator ran.
   signal();
   return () => {
     for (const stop of stops) stop();
@@ -46,7 +46,7 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
   };
 }
 
-/** Budgets, policies and templates; and the labels that policies select by. */
+/** Budgets, policies and templates, and the labels that policies select. */
 function ofPool({ metadata, status }: Kinds['NodePool']): string {
   return JSON.stringify([metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready')]);
 }
@@ -55,7 +55,7 @@ function allows({ metadata, status }: PodDisruptionBudget): string {
   return `${metadata.generation ?? 0} ${(status?.disruptionsAllowed ?? 0) > 0}`;
 }
 
-/** Annotations of others say nothing to Stowage, and agents write them all the time (consolidation/when-it-searches). */
+/** Other annotations are irrelevant, and agents write them constantly (consolidation/when-it-searches). */
 const ownAnnotation = /^([^/]*\.)?(karpenter\.sh|karpenter\.k8s\.aws|stowage\.dev)\//;
 
 function ofNode({ metadata, spec, status }: Node): string {
@@ -64,14 +64,14 @@ function ofNode({ metadata, spec, status }: Node): string {
   return JSON.stringify([annotations, metadata.labels, spec?.unschedulable, ready]);
 }
 
-/** How often `disrupt` is looked at: what it holds paused is compared with what is where it is another run, or one at an earlier state. */
+/** Interval at which the pauses held by `disrupt` are compared, if it is another run or at an earlier state. */
 const everyMs = 60_000;
 
 type Context = Pick<OperatorContext, 'cache' | 'starter' | 'now' | 'log'>;
 
 /**
- * Tells `disrupt` when DisruptionPauses change, and every minute when it holds others than there are: one that was reset, or restored from a backup
- * of Temporal, remembers what was paused then (invariants/rebuilt). `every` is in milliseconds.
+ * Signals `disrupt` when DisruptionPauses change, and every minute if it holds others than exist: after a reset, or a
+ * restore of Temporal from a backup, it has an old state (invariants/rebuilt). `every` is in milliseconds.
  */
 export function watchPauses(context: Context, every = everyMs): () => void {
   const { cache, starter, log } = context;
@@ -96,7 +96,7 @@ export function watchPauses(context: Context, every = everyMs): () => void {
   const stop = cache.on('DisruptionPause', ({ type, object, previous }) => {
     if (type !== 'modified' || object.metadata.generation !== previous?.metadata.generation) queue.add('changed');
   });
-  // What was changed while nobody watched.
+  // For changes made while no operator ran.
   queue.add('changed');
   queue.addAfter('compared', every);
   return () => {
@@ -105,7 +105,7 @@ export function watchPauses(context: Context, every = everyMs): () => void {
   };
 }
 
-/** Undefined where nobody says. */
+/** Undefined if unknown. */
 async function holdsOthers({ cache, starter, now }: Context): Promise<boolean | undefined> {
   const held = (await starter.pausesHeld())?.map(textOf);
   if (held === undefined) return undefined;
@@ -116,6 +116,6 @@ async function holdsOthers({ cache, starter, now }: Context): Promise<boolean | 
   return held.some((each) => !there.includes(each)) || (held.length < mostPauses && there.some((each) => !held.includes(each))); // prettier-ignore
 }
 
-/** What tells one pause from another. */
+/** The identity of a pause. */
 const textOf = ({ scope, reason, until }: Pick<Pause, 'scope' | 'reason' | 'until'>): string =>
   JSON.stringify([scope.kind, scope.name ?? '', scope.reason ?? '', reason, until ?? 0]);

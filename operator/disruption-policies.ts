@@ -15,8 +15,8 @@ const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy
 const failed = 'DisruptionPolicyValidationFailed';
 
 /**
- * Writes which NodePools each DisruptionPolicy rules, and ValidationSucceeded: False names the field that is wrong, in an
- * event too. A change of a policy or a pool makes `disrupt` look anew.
+ * Writes the NodePools to which each DisruptionPolicy applies, and ValidationSucceeded: False names the invalid field,
+ * in an event too. A change of a policy or a pool signals `disrupt`.
  */
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;

@@ -19,12 +19,13 @@ import { WorkQueue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
 
 const driftEveryMs = 300_000;
-/** A type that was found is looked for again this much later (drift/type-not-found). */
+/** The type of a claim is checked again this long after it was found (drift/type-not-found). */
 const typeEveryMs = 1_800_000;
 
 /**
- * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (drift/when-it-is-detected): every
- * five minutes, and when a claim is launched or its pool or node class changes. `disrupt` is told.
+ * Writes condition Drifted with Karpenter's reasons, and removes it when a claim is no longer drifted
+ * (drift/when-it-is-detected): every five minutes, and when a claim is launched or its pool or node class changes.
+ * Signals `disrupt`.
  */
 export function watchDrift(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
@@ -58,7 +59,7 @@ export function watchDrift(context: OperatorContext): () => void {
   };
 }
 
-/** What detection reads of a claim; its own writes are no reason to look again. */
+/** The fields of a claim that detection reads, so that its own writes do not trigger it. */
 function driftInputOf({ metadata, status }: NodeClaim): string {
   return canonicalJson([
     metadata.labels,
@@ -68,7 +69,7 @@ function driftInputOf({ metadata, status }: NodeClaim): string {
   ]);
 }
 
-/** The hash is written a moment after the template has changed. */
+/** The hash is written shortly after the template has changed. */
 function contentOf({ metadata }: NodePool | NodeClass): string {
   return canonicalJson([metadata.generation, hashAnnotations.map((key) => lookUp(metadata.annotations, key))]);
 }
@@ -78,7 +79,7 @@ function resolvedOf(nodeClass: NodeClass): string {
   return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined });
 }
 
-/** What is kept between looks, and who hears of changes. */
+/** State between checks, and the targets of signals. */
 interface Known {
   readonly types: Map<string, number>;
   readonly rollouts: Map<string, string>;
@@ -101,7 +102,7 @@ async function reconcile(
   const sources = {
     pool,
     catalogue: () => catalogue.read(),
-    // What is being deleted is nothing to be held against: nothing could be launched from it (drift/node-class).
+    // A deleting node class causes no drift, since nothing could be launched from it (drift/node-class).
     provider: async () => (isDeleting(nodeClass) ? undefined : context.cloud.drift(claim, pool, nodeClass)),
   };
   const reason = await driftOf(claim, sources, context.now());
@@ -128,7 +129,7 @@ async function write(context: OperatorContext, claim: NodeClaim, reason: string 
   context.log.info({ nodeClaim: claim.metadata.name, reason: reason ?? 'none' }, 'drift changed');
 }
 
-/** The rollout of what the pool's nodes were to become before learns that it is something else by now. */
+/** Signals the rollout of the pool's previous template that the template has changed. */
 async function signalOlderRollout(
   context: OperatorContext,
   pool: NodePool,
@@ -143,7 +144,10 @@ async function signalOlderRollout(
   rollouts.set(uid, hash);
 }
 
-/** What the pool can launch: read seldom for a claim whose type is in it, and a catalogue that cannot be had says nothing. */
+/**
+ * The instance types of the pool: read seldom if they contain the claim's type. A catalogue that cannot be read means
+ * no drift.
+ */
 class Catalogue {
   private isRead = false;
 

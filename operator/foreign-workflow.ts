@@ -1,14 +1,17 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { taskQueues } from '../workflows/messages.js';
 
-/** A workflow of somebody else, in the same namespace, with an id of ours. */
+/** A workflow of another application in the same namespace, with an id of Stowage. */
 export interface ForeignWorkflow {
   readonly workflowId: string;
   readonly type: string;
   readonly taskQueue: string;
 }
 
-/** Whether an open workflow is somebody else's: what is on our task queues is ours, by whoever it was started. */
+/**
+ * Whether an open workflow belongs to another application: those on Stowage's task queues do not, however they were
+ * started.
+ */
 export function foreignIn(
   description: WorkflowExecutionDescription | undefined,
   cluster: string,
@@ -18,8 +21,8 @@ export function foreignIn(
   return Object.values(taskQueues(cluster)).includes(taskQueue) ? undefined : { workflowId, type, taskQueue };
 }
 
-/** What a person is told of it. */
+/** The message about it. */
 export const foreignReason = ({ type, taskQueue }: ForeignWorkflow): string =>
-  `its id is taken by a workflow of type ${type} on task queue ${taskQueue}, which is none of Stowage's`;
-/** What a person can do. */
+  `its id is taken by a workflow of type ${type} on task queue ${taskQueue}, which does not belong to Stowage`;
+/** The fix. */
 export const foreignRemedy = 'terminate it, or give this cluster another CLUSTER_NAME: what is due is started within two minutes'; // prettier-ignore

@@ -14,18 +14,18 @@ import { identityOf } from '../cluster/node-labels.js';
 import { deleteLaunchedClaim, getClaim, updateNode } from '../cluster/writes.js';
 import { messageOf } from '../core/error-message.js';
 
-/** How long a new instance is left alone, because its NodeClaim's status may not be written yet. */
+/** How long a new instance is ignored, because its NodeClaim's status may not be written yet. */
 const youngestOrphanMs = 30_000;
-/** How many requests to the cloud one collection has in flight. */
+/** Concurrent requests to the cloud during one collection. */
 const atOnce = 10;
 
 export interface LostObjects {
   readonly claims: readonly ClaimRef[];
-  /** Nodes that are being deleted and have no claim. */
+  /** Deleting Nodes without a claim. */
   readonly nodes: readonly NodeRef[];
 }
 
-/** What could not be collected: the next collection tries again. */
+/** An object that could not be collected: the next collection tries again. */
 interface GarbageFailure {
   readonly object: string;
   readonly error: string;
@@ -34,9 +34,10 @@ interface GarbageFailure {
 type Deps = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'log' | 'metrics' | 'now'>;
 
 /**
- * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API server
- * after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if the NodeClaim that its tag
- * names has no provider id yet. One without this tag may be of any NodeClaim that is being launched, and stays until the launch timeout.
+ * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API
+ * server after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if the
+ * NodeClaim in its tag has no provider id yet. An instance without this tag may belong to any NodeClaim that is being
+ * launched, and stays until the launch timeout.
  */
 export async function collectInstances(
   deps: Deps,
@@ -74,17 +75,17 @@ function orphanTest(
     const owner = lookUp(tags, instanceTags.nodeClaimUid);
     const patience = owner === undefined ? untaggedMs : youngestOrphanMs;
     if (state === 'shutting-down' || known.has(providerId) || deps.now() - launchedAt < patience) return false;
-    // The API server or Temporal may have been unavailable for longer than a launch takes: the NodeClaim's status will be written
-    // now.
+    // The API server or Temporal may have been unavailable for longer than a launch takes: the NodeClaim's status will
+    // be written now.
     return owner === undefined || !awaitedBy.has(owner);
   };
 }
 
 /**
  * Objects that seem to have lost their counterpart: registered NodeClaims whose instance the cloud does not list
- * (garbage-collection/claims-without-instance) or without a Node (garbage-collection/claims-without-node), and deleting Nodes
- * without a NodeClaim whose termination would remove their finalizer. They are only suspects: EC2 may not list an instance for
- * seconds, and the watch cache may lag.
+ * (garbage-collection/claims-without-instance) or without a Node (garbage-collection/claims-without-node), and deleting
+ * Nodes without a NodeClaim whose termination would remove their finalizer. These are only candidates: EC2 may not list
+ * an instance for seconds, and the watch cache may lag.
  */
 export async function findLost(deps: Deps): Promise<LostObjects> {
   const claims = managedClaims(deps).filter(isLive);
@@ -105,8 +106,8 @@ export async function findLost(deps: Deps): Promise<LostObjects> {
 }
 
 /**
- * Deletes the NodeClaims and removes the finalizers of the Nodes that are certainly lost: the API server is read, and the cloud
- * is asked for each instance by id. If either does not answer, the object stays.
+ * Deletes the NodeClaims and removes the finalizers of the Nodes that are certainly lost, according to the API server
+ * and a query of each instance by id. If either does not respond, the object stays.
  */
 export async function collectLost(
   deps: Deps,
@@ -127,7 +128,7 @@ export async function collectLost(
     },
     ({ name }) => `NodeClaim ${name}`,
   );
-  // Listed after `lost` was found, once for all.
+  // Listed after `lost` was determined, once for all.
   const known = lost.nodes.length === 0 ? [] : await deps.kube.list('NodeClaim');
   const failedNodes = await each(
     deps,
@@ -166,7 +167,7 @@ async function lossOf(
   return 'instance';
 }
 
-/** Its instance, if there is one, is terminated like all instances without a NodeClaim: the Node waits for that. */
+/** If its instance exists, it is terminated like all instances without a NodeClaim, and the Node waits for that. */
 async function releaseNode(deps: Deps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
   const node = await deps.kube.get('Node', { name });
   if (node?.metadata.uid !== uid || !isOrphanedNode(node, claims)) return false;
@@ -180,7 +181,7 @@ async function releaseNode(deps: Deps, { name, uid }: NodeRef, claims: readonly 
       ? { metadata: { finalizers: metadata.finalizers.filter((one) => one !== finalizers.termination) } }
       : undefined,
   );
-  deps.log.warn({ node: name }, 'let a Node go that has neither NodeClaim nor instance');
+  deps.log.warn({ node: name }, 'removed the finalizer of a Node without NodeClaim and instance');
   return released !== undefined;
 }
 

@@ -13,8 +13,8 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Records the first good template of a NodePool whose policy asks for waves: the one that all of its nodes were launched with,
- * so that the first rollout has something to go back to. From then on rollouts that went well record it.
+ * Records the first good template of a NodePool with a rollout policy: the one of all its nodes, so that the first
+ * rollout has a template to restore. Later ones are recorded by successful rollouts.
  */
 export function watchGoodTemplates(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -24,7 +24,7 @@ export function watchGoodTemplates(context: OperatorContext): () => void {
     cache.on('DisruptionPolicy', all),
     cache.on('NodeClaim', ({ type, object, previous }) => {
       const becameReady = isInitialized(object) && (previous === undefined || !isInitialized(previous));
-      // The last one of an older template may have gone.
+      // The last node of an older template may be gone.
       if (type === 'deleted' || becameReady) queue.add(labelsOf(object).nodePool);
     }),
   ];
@@ -54,7 +54,7 @@ function wantsIt(context: OperatorContext, pool: NodePool): boolean {
   return effectivePolicyOf(pool, context.cache.all('DisruptionPolicy')).spec.driftRollout !== undefined;
 }
 
-/** Whether the nodes that are up, and those that come up, are all of the template as it stands here. */
+/** Whether all ready nodes, and those starting, have the current template. */
 function isProven(pool: NodePool, claims: readonly NodeClaim[]): boolean {
   const hash = nodePoolHash(pool.spec.template);
   const isOfIt = (claim: NodeClaim): boolean =>

@@ -8,13 +8,13 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Starts `repairNode` for nodes whose conditions say that they are broken, and tells it when they change (repair/policies,
- * gate NodeRepair). What is the matter now is what the conditions say, so at start every node is looked at.
+ * Starts `repairNode` for nodes whose conditions report a fault, and signals it when they change (repair/policies, gate
+ * NodeRepair). The conditions show the current state, so at start every node is checked.
  */
 export function watchHealth(context: OperatorContext): () => void {
   if (!context.gates.NodeRepair || (context.cloud.repairPolicies ?? []).length === 0) return () => undefined;
   const { cache, log } = context;
-  /** What was told of a claim last, by UID. */
+  /** By UID of the claim: the state last signalled. */
   const told = new Map<string, string>();
   const queue = new WorkQueue('starting the repair of a node', (name) => checkNode(context, name, told), log);
   const stops = [
@@ -25,7 +25,7 @@ export function watchHealth(context: OperatorContext): () => void {
     }),
     cache.onEach('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') told.delete(object.metadata.uid ?? '');
-      // What somebody declined may be taken back.
+      // A declined repair may be withdrawn.
       else queue.add(object.metadata.name ?? '');
     }),
   ];

@@ -1,7 +1,7 @@
 import { messageOf } from '../core/error-message.js';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 
-/** What follows is one trace (docs/tracing.md), which began at `sinceMs`. Does `work` alone where no traces are exported. */
+/** Runs `work` in a trace (docs/tracing.md) that began at `sinceMs`; without a trace if none are exported. */
 export function inSpan<T>(name: string, sinceMs: number, work: () => Promise<T>): Promise<T> {
   return trace.getTracer('stowage').startActiveSpan(name, { startTime: sinceMs, root: true }, async (span) => {
     try {

@@ -183,7 +183,7 @@ describe("an interruption notice about a claim's instance", () => {
     const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at, messageId: 'm' } as const;
 
     await expect(handle(notice)).rejects.toThrow(
-      'cannot note the spot_interrupted of i-1 on its NodeClaim and Node: connection refused',
+      'cannot record the spot_interrupted of i-1 on its NodeClaim and Node: connection refused',
     );
     expect(started).toEqual(['spot_interrupted']);
 

@@ -11,7 +11,10 @@ import { lookUp } from '../core/own.js';
 
 const retryMs = 5000;
 
-/** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (interruption/reading-the-queue). */
+/**
+ * Passes interruption notices to `handleInterruption`; a message is deleted once its workflow has it
+ * (interruption/reading-the-queue).
+ */
 export async function watchInterruptions(context: OperatorContext, signal: AbortSignal): Promise<void> {
   const { cloud, log } = context;
   const source = cloud.interruptions;
@@ -40,8 +43,9 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
 }
 
 /**
- * Takes one notice in: it is durable, or needs no workflow, once the promise resolves. Where its workflow has it but its claim does not, the promise
- * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/recorded-first).
+ * Handles one notice: once the promise resolves, the notice is durable or needs no workflow. If the workflow has it but
+ * it could not be recorded on the claim, the promise rejects and the message is delivered again, so that a workflow
+ * that is lost meanwhile loses no notice (interruption/recorded-first).
  */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
   const { cache, starter, log, now, urgently = directly } = context;
@@ -56,7 +60,7 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
       await starter.interruption(notice);
       const failure = await noted;
       if (failure !== undefined)
-        throw new Error(`cannot note the ${kind} of ${instanceId} on its NodeClaim and Node: ${messageOf(failure)}`);
+        throw new Error(`cannot record the ${kind} of ${instanceId} on its NodeClaim and Node: ${messageOf(failure)}`);
     }
     counts.handled(notice);
   };
@@ -64,7 +68,7 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
 
 const directly = <T>(work: () => T): T => work();
 
-/** On the claim and its node, beside its workflow: what cannot be written there does not keep that waiting. */
+/** Records the notice on the claim and its node, concurrently with the workflow, which does not wait for it. */
 async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
   const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
   if (claim !== undefined && isRecorded(kind)) {
@@ -77,10 +81,10 @@ interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'>, NodeLoo
   isFresh(kind: 'NodeClaim', since: number): Promise<boolean>;
 }
 
-/** The clocks of the cloud and of this machine differ by less. */
+/** Maximum clock skew between the cloud and this machine. */
 const clockSkewMs = 5000;
 
-/** A notice is dropped only where the cache is known to hold what the API server had when the notice was given. */
+/** A notice is dropped only if the cache is known to be newer than the notice. */
 async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: number): Promise<boolean> {
   if (mayConcernUs(notice, cache)) return true;
   if (claimsOf(cache.all('NodeClaim')).byInstance.has(notice.instanceId)) return false;
@@ -89,9 +93,10 @@ async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: numbe
 }
 
 /**
- * Whether a notice needs a workflow. EventBridge tells of every instance of the account, and of those that Stowage ended
- * itself: an end whose claim is going or gone is an echo, and an instance of no claim is somebody else's. As long as that
- * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning counts.
+ * Whether a notice needs a workflow. EventBridge reports every instance of the account, including those that Stowage
+ * terminated: an end whose claim is deleting or gone is expected, and an instance without claim belongs to another
+ * owner. While that is uncertain, because a claim waits for its instance or the API server does not respond, a warning
+ * counts.
  */
 export function mayConcernUs(
   { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
@@ -107,11 +112,13 @@ export function mayConcernUs(
 
 interface KnownClaims {
   readonly byInstance: ReadonlyMap<string, NodeClaim>;
-  /** Some claim has no instance yet, so that any instance may be its. */
+  /** Whether some claim has no instance yet, so that any instance may belong to it. */
   readonly launching: boolean;
 }
 
-/** By the cache's array, which is the same one until a claim changes: a flood asks thousands of times. */
+/**
+ * Cached by the cache's array, which is the same until a claim changes, since thousands of notices may arrive at once.
+ */
 const indexed = new WeakMap<readonly NodeClaim[], KnownClaims>();
 
 function claimsOf(claims: readonly NodeClaim[]): KnownClaims {
@@ -129,18 +136,18 @@ function claimsOf(claims: readonly NodeClaim[]): KnownClaims {
   return known;
 }
 
-/** What EC2's status checks say, as against messages of the queue, by Karpenter's names. */
+/** Karpenter's names for faults from EC2 status checks, as opposed to queue messages. */
 const categories: Readonly<Record<string, string>> = {
   instance_status: 'InstanceStatus',
   system_status: 'SystemStatus',
   event_status: 'EventStatus',
 };
-/** Faults that were counted lately: more than are ever there at once. */
+/** Maximum number of recent faults remembered. */
 const rememberedFaults = 10_000;
 
 /**
- * The metrics of interruption notices, as Karpenter counts them: messages of the queue each time, a fault of an instance of this
- * cluster once for as long as it lasts, however often the status checks tell it.
+ * Metrics of interruption notices, counted as in Karpenter: each queue message, and each fault of an instance of this
+ * cluster once, however often the status checks repeat it.
  */
 class InterruptionCounts {
   private readonly faults = new Set<string>();
@@ -154,7 +161,7 @@ class InterruptionCounts {
     metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - at) / 1000);
   }
 
-  /** Of an instance that a NodeClaim of this cluster has. */
+  /** Counts a fault of an instance with a NodeClaim in this cluster. */
   ofOwnInstance({ kind, messageId }: Interruption): void {
     const category = lookUp(categories, kind);
     if (category === undefined || this.faults.has(messageId)) return;

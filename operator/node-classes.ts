@@ -15,7 +15,7 @@ type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
 
 const waitsForClaimsMs = 600_000;
 
-/** What the resolution of a node class works with. */
+/** Dependencies for resolving a node class. */
 type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 
 /** Resolves node classes against the cloud and writes their status, hashes and finalizer (node-classes/ready). */
@@ -26,7 +26,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
   const queue = new WorkQueue('resolving a node class', told, log, 4);
   const stops = [
     cache.onEach(kind, ({ type, object, previous }) => {
-      // Our own status writes are no reason to resolve again.
+      // Status writes of this controller do not trigger it.
       const same =
         previous !== undefined &&
         previous.metadata.generation === object.metadata.generation &&
@@ -43,7 +43,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
   };
 }
 
-/** One node class. Rejects when the cloud or the API server is away. */
+/** Reconciles one node class. Rejects if the cloud or the API server is unavailable. */
 export async function resolveNodeClass(
   context: Resolving,
   kind: NodeClassKind,
@@ -60,7 +60,7 @@ export async function resolveNodeClass(
   if (owned === undefined) return undefined;
   const resolution = await context.cloud.resolveNodeClass(owned, poolsOf(context, name));
   for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
-  // One may be refused: without its status the node class would never be Ready.
+  // One write may be refused: without its status the node class would never be Ready.
   await settleInTurn([writeAnnotations, writeStatus], (write) =>
     write(context, kind, { nodeClass: owned, resolution }),
   );
@@ -98,13 +98,13 @@ function poolsOf(context: Resolving, name: string): readonly NodePool[] {
   );
 }
 
-/** A merge patch that leaves nothing of the old status that the new one has not. */
+/** A merge patch that removes fields of the old status that the new one lacks. */
 function replacing(before: object | undefined, after: object): object {
   const gone = Object.keys(before ?? {}).filter((key) => !hasOwn(after, key));
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...after };
 }
 
-/** Rule `node-classes/deletion`: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
+/** Rule `node-classes/deletion`: deleted once no NodeClaim refers to it, together with its cloud resources. */
 async function remove(context: Resolving, kind: NodeClassKind, nodeClass: NodeClass): Promise<Requeue | undefined> {
   const name = nodeClass.metadata.name ?? '';
   const claims = managedClaims(context).filter(({ spec }) => spec.nodeClassRef.name === name);

@@ -14,12 +14,12 @@ import { WorkQueue } from './work-queue.js';
 
 const type = 'ValidationSucceeded';
 const everyMs = 6 * 3_600_000;
-/** One look covers all of them: whether one conflicts depends on the others. */
+/** One key for all, since conflicts depend on the other overlays. */
 const all = 'all';
 
 /**
- * Writes the conditions of NodeOverlays (node-overlays/conditions): when one of them, a NodePool or a node class changes, and every six
- * hours. With the gate off they say so.
+ * Writes the conditions of NodeOverlays (node-overlays/conditions): when an overlay, a NodePool or a node class
+ * changes, and every six hours. With the gate off the condition says so.
  */
 export function watchNodeOverlays(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
@@ -31,7 +31,7 @@ export function watchNodeOverlays(context: OperatorContext): () => void {
   const stops = [
     cache.on('NodeOverlay', onChange),
     cache.on('NodePool', onChange),
-    // What a node class resolves to is in its status.
+    // The resolved node class is in its status.
     cache.on(cloud.nodeClassKind.kind as 'EC2NodeClass', look),
   ];
   const timer = setInterval(look, everyMs);

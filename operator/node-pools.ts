@@ -34,12 +34,12 @@ import { listedNames } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { usage } from './pool-usage.js';
 
-/** Nodes are counted this long after they have changed, milliseconds: once for all changes of that time. */
+/** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
 const countedAfterMs = 5000;
-/** What nobody tells of is looked at this often, milliseconds: instance types, and refusals that are over. */
+/** Interval of checks for changes without an event: instance types, and expired refusals. Milliseconds. */
 const everyMs = 60_000;
 
-/** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources within five seconds of them. */
+/** Writes status and hashes of NodePools (node-pools/status): on changes, and resources within five seconds of them. */
 export function watchNodePools(context: OperatorContext): () => void {
   const { cache, log, stuck } = context;
   const told = tellingRefusals(context, 'NodePool', (name) => reconcile(context, name));
@@ -68,7 +68,7 @@ export function watchNodePools(context: OperatorContext): () => void {
 async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
   const pool = context.cache.get('NodePool', { name });
   if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
-  // One may be refused: without its status the NodePool would never be Ready.
+  // One write may be refused: without its status the NodePool would never be Ready.
   await settleInTurn([writeAnnotations, writeStatus], (write) => write(context, pool));
   return undefined;
 }
@@ -106,8 +106,8 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
 }
 
 /**
- * Changes of its annotations: its hash, and the end of a refusal that counts no more. Whoever creates a NodeClaim after a refusal forgets that, but
- * may not get to write it.
+ * Changes of its annotations: the hash, and removal of an expired refusal. A successful creation of a NodeClaim removes
+ * it too, but that write may fail.
  */
 function annotationsDue({ metadata, spec }: NodePool, now: number): Record<string, string | null> | undefined {
   const own = metadata.annotations ?? {};
@@ -128,7 +128,7 @@ function annotationsDue({ metadata, spec }: NodePool, now: number): Record<strin
   };
 }
 
-/** Pods that pended for want of this pool are planned at once. */
+/** Pods that were pending because this pool was missing are planned at once. */
 async function planPending({ cache, starter, now }: OperatorContext): Promise<void> {
   if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) {
     await inSpan('a NodePool changed', now(), () => starter.podsPending());
@@ -151,7 +151,7 @@ function comparable({ status }: NodePool): Status {
   };
 }
 
-/** A merge patch drops a resource only when told so. */
+/** A merge patch removes a resource only by null. */
 function removing(live: NodePool, wanted: Status): object {
   const gone = Object.keys(live.status?.resources ?? {}).filter((name) => lookUp(wanted.resources, name) === undefined);
   return { ...wanted, resources: { ...wanted.resources, ...Object.fromEntries(gone.map((name) => [name, null])) } };
@@ -167,7 +167,7 @@ function statusOf(
   return (live) => {
     const at = { now: context.now(), generation: live.metadata.generation };
     let conditions: Condition[] = live.status?.conditions ?? [];
-    // Of a pool without its node class Karpenter says nothing of registrations either.
+    // Karpenter too sets no registration condition on a pool without its node class.
     const registrations = nodeClass === undefined ? [] : [registrationHealthOf(context, live)];
     for (const change of [validation(live), nodeClassReady(context, live), ...registrations]) {
       conditions = withCondition(conditions, change, at);
@@ -189,7 +189,7 @@ function statusOf(
 
 const budgetsEffective = 'BudgetsEffective';
 
-/** Stands on pools alone whose budgets contradict each other: Karpenter takes them as they are, and so do we. */
+/** Only on pools with contradictory budgets: Karpenter applies them as they are, and so does Stowage. */
 function withBudgetProblems(
   conditions: readonly Condition[],
   pool: NodePool,
@@ -209,7 +209,7 @@ function withBudgetProblems(
 
 const replicasKept = 'ReplicasKept';
 
-/** Stands on static pools alone, while their feature gate is off (settings/feature-gates). */
+/** Only on static pools while their feature gate is off (settings/feature-gates). */
 function withReplicasKept(
   conditions: readonly Condition[],
   { gates, pool }: Pick<OperatorContext, 'gates'> & { readonly pool: NodePool },
@@ -222,7 +222,7 @@ function withReplicasKept(
 
 const claimsAccepted = 'NodeClaimsAccepted';
 
-/** Stands on pools alone of which the API server refused a NodeClaim, until one is created. */
+/** Only on pools whose NodeClaim the API server refused, until one is created. */
 function withRefusal(
   conditions: readonly Condition[],
   { metadata }: NodePool,
@@ -246,7 +246,7 @@ function withRefusal(
 
 const podsPlanned = 'PodsPlanned';
 
-/** Stands on pools while no nodes are planned at all, for a reason that is no pool's. */
+/** On pools while planning is stuck for a reason unrelated to the pool. */
 function withPlanning(
   conditions: readonly Condition[],
   { stuck }: Pick<OperatorContext, 'stuck'>,
@@ -260,7 +260,7 @@ function withPlanning(
 
 const problemsKnown = new WeakMap<NodePool['spec'], readonly string[]>();
 
-/** A condition that came, or says something else, is told as an event too. */
+/** Publishes an event for a new condition or a new message. */
 function publishProblem(
   { events }: OperatorContext,
   type: string,
@@ -281,8 +281,8 @@ function publishProblem(
 const typesAvailable = 'InstanceTypesAvailable';
 
 /**
- * Stands on pools alone that no instance type suits (node-pools/instance-types-available). Ready is not touched: Karpenter's is not either,
- * and a catalogue may have the type tomorrow.
+ * Only on pools that no instance type matches (node-pools/instance-types-available). Ready is unchanged, as in
+ * Karpenter, since the catalogue may get a matching type.
  */
 function withTypesAvailable(
   conditions: readonly Condition[],
@@ -294,7 +294,7 @@ function withTypesAvailable(
   return withCondition(conditions, change, at);
 }
 
-/** As Karpenter says it, word for word: alerts go by it. The condition says more. */
+/** The exact text of Karpenter, on which alerts depend. The condition has details. */
 function publishNoTypes({ events }: OperatorContext, { metadata }: NodePool, found: NoInstanceType | undefined): void {
   if (found === undefined) return;
   const { name = '', uid } = metadata;
@@ -314,10 +314,10 @@ interface CheckedTypes {
   readonly why: NoInstanceType | undefined;
 }
 
-/** By template: thousands of offerings are gone through again only when they or it changed. */
+/** By template: thousands of offerings are checked again only if they or the template changed. */
 const checkedTypes = new WeakMap<NodePool['spec'], CheckedTypes>();
 
-/** Why no instance type suits; a catalogue that cannot be had says what the last one said. */
+/** Why no instance type matches; if the catalogue cannot be read, the last result. */
 async function missingTypes(
   { cloud, log, packing, ...context }: OperatorContext,
   pool: NodePool,
@@ -339,7 +339,7 @@ async function missingTypes(
   }
 }
 
-/** The same order of keys as before, so that equal resources compare as equal. */
+/** Keeps the previous order of keys, so that equal resources compare as equal. */
 function inOrderOf(
   before: Readonly<Record<string, string>> | undefined,
   now: Readonly<Record<string, string>>,

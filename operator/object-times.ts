@@ -19,7 +19,7 @@ interface Change {
   readonly previous?: Conditioned;
 }
 
-/** Measures how long pods wait and conditions last, as they change (metrics/durations). */
+/** Measures how long pods wait and conditions last (metrics/durations). */
 export function watchObjectTimes(context: Context): () => void {
   const { cache, cloud } = context;
   const stops = [
@@ -36,7 +36,7 @@ export function watchObjectTimes(context: Context): () => void {
   };
 }
 
-/** A pod counts for its start once: when it first becomes Ready after it was seen Pending. */
+/** A pod counts for start-up once: when it first becomes Ready after it was seen Pending. */
 function watchPods({ cache, metrics }: Context): () => void {
   const starting = new Set<string>();
   const isPending = ({ status }: Pod): boolean => status?.phase === 'Pending';
@@ -77,7 +77,9 @@ function observe(
 
 type Reported = 'nodeclaim' | 'nodepool' | 'node' | 'ec2nodeclass';
 
-/** Counts transitions of one kind's conditions, with how long the former status lasted, and ends of its objects. */
+/**
+ * Counts transitions of one kind's conditions with the duration of the previous status, and deletions of its objects.
+ */
 function reporter({ metrics, now }: Context, kind: Reported): (change: Change) => void {
   return ({ type, object, previous }) => {
     if (type === 'deleted') {

@@ -5,24 +5,24 @@ import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { RepairPolicy, NodeClass } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 
-/** A workflow that has to run, and what it is started with. */
+/** A workflow that has to run, with its input. */
 export interface WorkflowStart {
   readonly workflowId: string;
   readonly type: string;
   readonly input: object;
   readonly summary: string;
   /**
-   * What a completed run of the id means. `startAgain`: it is desired all the same, for Kubernetes says that the work is not
-   * done. `keepCompleted`: its result stands until the object changes; only a run that did not complete is started again.
+   * Meaning of a completed run. `startAgain`: start it again, since the objects show that the work is not done.
+   * `keepCompleted`: its result stands until the object changes; only a run that failed is started again.
    */
   readonly afterCompletion: 'startAgain' | 'keepCompleted';
 }
 
-/** What the reconciler reads of Kubernetes and of the settings. */
+/** Input of the reconciler from Kubernetes and settings. */
 export interface ObservedCluster {
   readonly cluster: string;
   readonly gates: Pick<FeatureGates, 'NodeRepair' | 'StaticCapacity'>;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
   /** NodeClaims and NodePools whose node class is of this provider. */
   readonly claims: readonly NodeClaim[];

@@ -11,12 +11,15 @@ const oldNames = [
   { kind: 'Node', key: annotations.doNotConsolidate, means: 'the node is not consolidated' },
 ] as const;
 
-/** Says of pods and nodes that bear an annotation of before v1beta1 what to write instead; it is honoured all the same. */
+/**
+ * Publishes an event on pods and nodes with an annotation from before v1beta1, naming its replacement; the old one
+ * still works.
+ */
 export function watchOldAnnotations({ cache, events }: OperatorContext): () => void {
   const stops = oldNames.map(({ kind, key, means }) => {
     const look = (object: KubernetesObject, previous?: KubernetesObject): void => {
       if (object.metadata.annotations?.[key] !== 'true' || previous?.metadata.annotations?.[key] === 'true') return;
-      events.publish(deprecation(kind, object, `${key} is out of use: ${means} as before`));
+      events.publish(deprecation(kind, object, `${key} is deprecated: ${means} as before`));
     };
     return cache.onEach(kind, ({ type, object, previous }) => {
       if (type !== 'deleted') look(object, previous);
@@ -27,7 +30,7 @@ export function watchOldAnnotations({ cache, events }: OperatorContext): () => v
   };
 }
 
-/** Pods of one owner are told of once. */
+/** One event for all pods of one owner. */
 function deprecation(kind: 'Pod' | 'Node', { metadata }: KubernetesObject, message: string): EventToPublish {
   const { name = '', namespace, uid, ownerReferences } = metadata;
   return {

@@ -12,19 +12,25 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
-/** How often pods that pend are looked at. That takes nothing of Temporal. */
+/** Interval of checks for pending pods, without calls to Temporal. */
 const lookMs = 10_000;
-/** That pods still pend is signalled again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
+/**
+ * Back-off of repeated signals while the same pods are pending and nothing changes that decides whether they fit
+ * (provisioning/signalled-again).
+ */
 const again = { firstMs: lookMs, longestMs: 900_000 };
 
 const newPods = 'new';
 const stillPending = 'still';
 const pods = 'pods';
 
-/** Signals `provision` that pods pend for lack of a node (provisioning/pending-pods): once for those that come in one window (provisioning/batch-window). */
+/**
+ * Signals `provision` about pods that are pending for lack of a node (provisioning/pending-pods): once for each batch
+ * window (provisioning/batch-window).
+ */
 export function watchPendingPods(context: OperatorContext): () => void {
   const { now, starter, window } = context;
-  /** While the window is open, when its first and its last pod came, by a clock that does not go back. */
+  /** While the batch window is open: when its first and its last pod came, by a monotonic clock. */
   let open: { readonly first: number; readonly last: number } | undefined;
   const noteNew = (): void => {
     const last = performance.now();
@@ -43,7 +49,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
     return undefined;
   };
   const queue = new WorkQueue('signalling provision: pending pods', signal, context.log, 1);
-  // One that waits for its node may lack it later, without any change of its own.
+  // A pod that waits for its node may lack it later, without a change of the pod.
   let repeated = { of: '', times: 0, againAt: 0 };
   const signalAgain = (pending: readonly Pod[]): void => {
     if (open !== undefined || !pending.some((pod) => lacksNode(context, pod))) return;
@@ -68,7 +74,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
     if (!lacksNode(context, object)) return;
     if (previous === undefined || !lacksNode(context, previous)) noteNew();
   });
-  // The pods of a node that goes need a place before they are evicted (provisioning/pods-of-deleting-nodes).
+  // The pods of a deleting node need a place before they are evicted (provisioning/pods-of-deleting-nodes).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
     if (type === 'deleted' || object.metadata.deletionTimestamp === undefined) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;
@@ -82,12 +88,12 @@ export function watchPendingPods(context: OperatorContext): () => void {
   };
 }
 
-/** Kinds of which objects, and what they specify, decide where pods fit. */
+/** Kinds whose set of objects and specs decide where pods fit. */
 const deciding: readonly Kind[] = ['NodeOverlay', 'DaemonSet', 'StorageClass', 'PersistentVolumeClaim'];
 
 /**
- * What decides whether the pending pods find a place on a node that is launched, as a text: which they are, NodePools with their limits in use and
- * back-offs, node classes, overlays, volumes, and the nodes that are on their way. What kube-scheduler places on nodes that are there is its own.
+ * A key of everything that decides whether the pending pods fit on a new node: the pods, NodePools with used limits and
+ * back-offs, node classes, overlays, volumes, and nodes in flight. Placement on existing nodes is up to kube-scheduler.
  */
 function whatDecides(context: OperatorContext, pending: readonly Pod[]): string {
   const { cache, cloud, now } = context;

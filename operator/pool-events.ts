@@ -6,7 +6,10 @@ import { WorkQueue } from './work-queue.js';
 const everyMs = 30_000;
 const all = 'all';
 
-/** Publishes what the cloud has to tell NodePools, such as zonal shifts, every half minute (zonal-shift/events). Nothing where it never tells. */
+/**
+ * Publishes events for NodePools from the cloud, such as zonal shifts, every 30 seconds (zonal-shift/events). Does
+ * nothing if the provider has none.
+ */
 export function publishPoolEvents(context: OperatorContext): () => void {
   if (context.cloud.poolEvents === undefined) return () => undefined;
   const queue = new WorkQueue('publishing events of NodePools', () => publishNewEvents(context), context.log);
@@ -14,7 +17,7 @@ export function publishPoolEvents(context: OperatorContext): () => void {
   return () => queue.stop();
 }
 
-/** One look at all NodePools whose node class there is. */
+/** Publishes new events for all NodePools whose node class exists. */
 export async function publishNewEvents(
   context: Pick<OperatorContext, 'cache' | 'cloud' | 'events'>,
 ): Promise<{ readonly afterMs: number }> {

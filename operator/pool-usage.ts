@@ -6,7 +6,7 @@ import { lookUp } from '../core/own.js';
 import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
 
-/** What status.resources and status.nodes of a NodePool say. */
+/** The values for status.resources and status.nodes of a NodePool. */
 export interface PoolUsage {
   readonly resources: Readonly<Record<string, string>>;
   readonly nodes: number;
@@ -19,10 +19,10 @@ interface Known {
   readonly byPool: ReadonlyMap<string, PoolUsage>;
 }
 
-/** By the list of NodeClaims that there was: with thousands of claims and a hundred NodePools each is counted once, not once for every pool. */
+/** Cached by the list of NodeClaims, so that each claim is counted once, instead of once for each of many NodePools. */
 const known = new WeakMap<readonly NodeClaim[], Known>();
 
-/** What status.resources and status.nodes say (node-pools/status). */
+/** Computes status.resources and status.nodes (node-pools/status). */
 export function usage(deps: Deps, pool: string): PoolUsage {
   const claims = deps.cache.all('NodeClaim');
   const nodes = deps.cache.all('Node');
@@ -55,7 +55,7 @@ function written(sums: Readonly<Record<string, number>>): PoolUsage {
   return { resources: Object.fromEntries(entries), nodes: sums['nodes'] ?? 0 };
 }
 
-/** Always shown, zero or not (node-pools/status). */
+/** Always present, even if zero (node-pools/status). */
 const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
 
 const nothing = (): Record<string, number> => Object.fromEntries(always.map((name) => [name, 0]));

@@ -8,12 +8,12 @@ import { WorkQueue } from './work-queue.js';
 
 const everyMs = 15_000;
 const answerMs = 2000;
-/** Of one look; the rest is told by the next one. */
+/** Maximum number of questions published per poll; the next poll publishes the rest. */
 const mostPublished = 50;
 
-/** Somebody is asked, and about what. */
+/** An open question of a workflow. */
 export interface QuestionFound {
-  /** One question of one run. */
+  /** Identifies a question of one run. */
   readonly key: string;
   readonly nodeClaim: string;
   readonly nodePool: string;
@@ -23,8 +23,8 @@ export interface QuestionFound {
 type Context = Pick<OperatorContext, 'cache' | 'events' | 'log'>;
 
 /**
- * Tells each question once, as an event of the node and NodeClaim or of the NodePool that it is about (events/of-questions): of expirations, repairs,
- * rollouts and escalations alike. Consolidations tell their own.
+ * Publishes each question once, as an event on the node and NodeClaim or the NodePool (events/of-questions): for
+ * expirations, repairs, rollouts and escalations. Consolidations publish theirs themselves.
  */
 export class QuestionEvents {
   private published: ReadonlySet<string> = new Set();
@@ -44,7 +44,7 @@ export class QuestionEvents {
           dedupeBy: [subject.kind, subject.name, question.key],
         });
     }
-    // One without a text is asked for again: no worker answered.
+    // One without text is asked again, since no worker responded.
     this.published = new Set(
       open.filter(({ key, text }) => text !== '' || this.published.has(key)).map(({ key }) => key),
     );
@@ -64,7 +64,7 @@ export class QuestionEvents {
   }
 }
 
-/** Has `QuestionNews` look every 15 seconds. */
+/** Runs `QuestionEvents` every 15 seconds. */
 export function publishQuestions(context: Context, client: Client, cluster: string): () => void {
   const news = new QuestionEvents(context, (known) => openQuestions(client, cluster, known));
   const look = async (): Promise<{ afterMs: number }> => {
@@ -76,7 +76,7 @@ export function publishQuestions(context: Context, client: Client, cluster: stri
   return () => looks.stop();
 }
 
-/** By visibility; the workflow itself gives the text, which is asked for once. */
+/** Open questions by visibility; the workflow provides the text, which is queried once. */
 async function openQuestions(
   client: Client,
   cluster: string,

@@ -9,13 +9,13 @@ type Reconcile = (name: string) => Promise<Requeue | undefined>;
 
 const repeatMs = 600_000;
 
-/** Whether the API server refused it: its errors carry an HTTP status, those of a cloud do not. */
+/** Whether the API server refused: its errors have an HTTP status, those of a cloud do not. */
 const isRefused = (error: unknown): boolean =>
   (isDomainError(error, 'Denied') || isDomainError(error, 'Invalid')) && typeof error.details['status'] === 'number';
 
 /**
- * Reconciles, and publishes an event on the object if the API server refuses a write (events/write-refused). The object stays as it was, and its owner
- * looks at its events, not into the log. The error goes on to the caller.
+ * Reconciles, and publishes an event on the object if the API server refuses a write (events/write-refused), since its
+ * owner sees events rather than the log. The error is rethrown.
  */
 export function tellingRefusals(
   context: { readonly cache: Pick<ClusterCache, 'get'>; readonly events: EventRecorder },

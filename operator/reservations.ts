@@ -15,8 +15,9 @@ const reservationLabels = [
 ];
 
 /**
- * Follows nodes in capacity reservations, every minute (reserved-capacity/turned-on-demand, reserved-capacity/block-ends): one whose instance runs on demand now is labelled
- * so, one in a capacity block that is about to end is terminated.
+ * Checks nodes in capacity reservations every minute (reserved-capacity/turned-on-demand,
+ * reserved-capacity/block-ends): a node whose instance now runs on demand is labelled so; one in a capacity block that
+ * is about to end is terminated.
  */
 export function watchReservations(context: OperatorContext): () => void {
   const queue = new WorkQueue(
@@ -35,7 +36,9 @@ export function watchReservations(context: OperatorContext): () => void {
   };
 }
 
-/** Claims that are reserved by their own labels, or by those of their node: the one may have been relabelled without the other. */
+/**
+ * Claims that are reserved by their labels, or by those of their node: one may have been relabelled without the other.
+ */
 export function reservedClaims(context: Pick<OperatorContext, 'cache' | 'cloud'>): readonly string[] {
   return managedClaims(context)
     .filter((claim) =>
@@ -46,7 +49,7 @@ export function reservedClaims(context: Pick<OperatorContext, 'cache' | 'cloud'>
 
 type Following = Omit<OperatorContext, 'window' | 'workflows'>;
 
-/** One reserved claim. Rejects when the cloud or the API server is away. */
+/** Checks one reserved claim. Rejects if the cloud or the API server is unavailable. */
 export async function followReservation(context: Following, name: string): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   const providerId = claim?.status?.providerID ?? '';
@@ -61,7 +64,10 @@ export async function followReservation(context: Following, name: string): Promi
   return undefined;
 }
 
-/** By the node class' status where that has the claim's reservation; the cloud is asked of one that is selected no more. */
+/**
+ * By the node class's status if it has the claim's reservation; the cloud is asked about a reservation that is no
+ * longer selected.
+ */
 async function isEnding(context: Following, claim: NodeClaim): Promise<boolean> {
   const id = claim.metadata.labels?.[reservationId];
   if (id === undefined) return false;
@@ -72,7 +78,7 @@ async function isEnding(context: Following, claim: NodeClaim): Promise<boolean> 
   return (await context.cloud.isReservationEnding?.(id)) ?? false;
 }
 
-/** The node first: by the labels of its claim it is found again. */
+/** The node first: if this fails, it is found again by the labels of its claim. */
 async function relabel(context: Following, claim: NodeClaim): Promise<void> {
   const change = {
     [labels.capacityType]: 'on-demand',

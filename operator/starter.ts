@@ -30,20 +30,20 @@ import { entityStart } from './desired-workflows.js';
 import type { WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
-/** Queries are answered by a worker, if there is one, milliseconds. */
+/** Timeout of queries, milliseconds. */
 const answerMs = 2000;
-/** Workflows that a pause can hold. `disrupt` has the attribute too: it shows that there are pauses. */
+/** Workflows that a pause can hold. `disrupt` sets the attribute too, to show that there are pauses. */
 const pausable: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'replace', 'drift', 'expire', 'repair']);
-/** Workflows that ask for disruption slots. */
+/** Workflows that request disruption slots. */
 const slotHolders: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'drift', 'expire', 'repair']);
-/** Phases before a slot is asked for, and those of commands that never ask: most workflows of these kinds. */
+/** Phases before a slot is requested, and those of commands that never request one: most workflows of these kinds. */
 const phasesWithoutSlot = ['not due', 'tolerating', 'validating', 'tainting', 'launching', 'draining'];
 /** Bounded, because each gets a signal. */
 const mostListed = 500;
 
 /**
- * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
- * runs already is as good.
+ * The operator acts only through this: it starts and signals workflows. Workflow ids make every call idempotent; a
+ * workflow that already runs counts as started.
  */
 export class Starter implements WorkflowEngine {
   constructor(
@@ -62,7 +62,7 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** Something changed that decides which nodes may go. */
+  /** Signals a change that affects which nodes may be disrupted. */
   async disrupt(): Promise<void> {
     const { type, workflowId, input, summary } = entityStart(this.cluster, 'disrupt');
     await this.client.workflow.signalWithStart(type, {
@@ -74,19 +74,19 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** DisruptionPauses were written or deleted. */
+  /** Signals that DisruptionPauses were written or deleted. */
   async pausesChanged(): Promise<void> {
     await this.signal(workflowIds.disrupt(this.cluster), pausesChangedSignal);
   }
 
-  /** Where `disrupt` is: it forgets nothing while it goes on in one run. Undefined where none runs. */
+  /** Run and history length of `disrupt`, which keeps its state within a run. Undefined if none runs. */
   async disruptAt(): Promise<{ readonly runId: string; readonly events: number } | undefined> {
     const description = await describeWorkflow(this.client, workflowIds.disrupt(this.cluster));
     if (description?.status.name !== 'RUNNING') return undefined;
     return { runId: description.runId, events: description.historyLength };
   }
 
-  /** What `disrupt` holds paused; undefined where none runs, or none answers. */
+  /** The pauses known to `disrupt`; undefined if it does not run or respond. */
   async pausesHeld(): Promise<readonly Pause[] | undefined> {
     const { connection, workflow } = this.client;
     try {
@@ -102,7 +102,7 @@ export class Starter implements WorkflowEngine {
     await this.signal(workflowIds.launch(this.cluster, uid), nodeChangedSignal);
   }
 
-  /** Deletes the claim and has its node drained and ended. */
+  /** Deletes the claim and starts the termination of its node. */
   async terminate(claim: ClaimRef, nodePool: string, reason: string): Promise<void> {
     const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim: true };
     await this.start({
@@ -114,7 +114,7 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** A static pool, or one of its claims, changed. */
+  /** Signals a change of a static pool, or of one of its claims. */
   async keepReplicas(nodePool: string, poolUid: string): Promise<void> {
     const input: KeepReplicasInput = { cluster: this.cluster, nodePool, poolUid };
     await this.client.workflow.signalWithStart('keepReplicas', {
@@ -127,17 +127,17 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** What a pool's nodes are to become is something else by now: a rollout need not wait to find out. */
+  /** Signals a rollout that the pool's template has changed, so that it need not wait to find out. */
   async rolloutChanged(poolUid: string, hash: string): Promise<void> {
     await this.signal(workflowIds.drift(this.cluster, poolUid, hash), rolloutChangedSignal);
   }
 
-  /** The claim of an expiration timer is going: it need not wait on. */
+  /** Signals an expiration that its claim is being deleted. */
   async claimChanged(uid: string): Promise<void> {
     await this.signal(workflowIds.expire(this.cluster, uid), nodeChangedSignal);
   }
 
-  /** The health of a node changed for the worse, or back while its repair runs. */
+  /** Starts or signals the repair of a node whose health changed. */
   async repair(claim: ClaimRef, nodePool: string): Promise<void> {
     const input: RepairNodeInput = { cluster: this.cluster, claim, nodePool };
     await this.client.workflow.signalWithStart('repairNode', {
@@ -166,7 +166,9 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** Starts what is missing; a run that is open is left alone. Rejects where somebody else's workflow has the id. */
+  /**
+   * Starts a missing workflow; an open run stays unchanged. Rejects if a workflow of another application has the id.
+   */
   async start({ workflowId, type, input, summary, afterCompletion }: WorkflowStart): Promise<'started' | 'known'> {
     try {
       await this.client.workflow.start(type, {
@@ -186,7 +188,7 @@ export class Starter implements WorkflowEngine {
     }
   }
 
-  /** Open workflows of the cluster, by the visibility store of Temporal: it lags behind by a moment. */
+  /** Open workflows of the cluster, from Temporal's visibility store, which lags slightly. */
   async running(): Promise<ReadonlySet<string>> {
     const query = openWorkflowsQuery(this.cluster);
     const ids = new Set<string>();
@@ -194,7 +196,7 @@ export class Starter implements WorkflowEngine {
     return ids;
   }
 
-  /** Ids of open workflows that a pause or a person holds, of those that a pause can hold. */
+  /** Ids of open workflows that are held by a pause or a user, of the kinds that a pause can hold. */
   async held(): Promise<readonly string[]> {
     const held = await this.open(`${searchAttributes.paused.name} = true`, pausable);
     return held.map(({ workflowId }) => workflowId);
@@ -206,7 +208,7 @@ export class Starter implements WorkflowEngine {
     return this.open(`${searchAttributes.phase.name} NOT IN (${phases})`, slotHolders);
   }
 
-  /** Open workflows of these kinds for which the condition of visibility holds. */
+  /** Open workflows of these kinds that match a visibility condition. */
   private async open(condition: string, kinds: ReadonlySet<WorkflowKind>): Promise<readonly SlotHolder[]> {
     const query = `${openWorkflowsQuery(this.cluster)} AND ${condition}`;
     const found: SlotHolder[] = [];
@@ -218,7 +220,10 @@ export class Starter implements WorkflowEngine {
     return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
   }
 
-  /** With `firstRunId`: whether that one runs, and not another that was started under its id. Old servers do not tell them apart. */
+  /**
+   * With `firstRunId`: whether that execution runs, and not another one with its id. Old servers do not distinguish
+   * them.
+   */
   async isOpen(workflowId: string, firstRunId?: string): Promise<boolean> {
     const description = await describeWorkflow(this.client, workflowId);
     if (description?.status.name !== 'RUNNING') return false;

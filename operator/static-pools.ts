@@ -8,8 +8,8 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Starts and wakes `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness, or a claim of it,
- * changes.
+ * Starts and signals `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness,
+ * or one of its claims, changes.
  */
 export function watchStaticPools(context: OperatorContext): () => void {
   const { cache, gates, log } = context;
@@ -44,6 +44,6 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 const ofPool = ({ metadata, status }: NodePool): string =>
   JSON.stringify([metadata.generation, metadata.deletionTimestamp, isTrue(status?.conditions, 'Ready')]);
 
-/** What the plan reads of a claim that pods do not change: pods alone are no reason to look. */
+/** The fields of a claim that the plan reads and pods do not change: pod changes do not trigger it. */
 const ofClaim = ({ metadata, status }: NodeClaim): string =>
   JSON.stringify([metadata.deletionTimestamp, isTrue(status?.conditions, 'DisruptionReason')]);

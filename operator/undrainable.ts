@@ -11,16 +11,16 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { regarding } from '../core/events.js';
 
-/** What of a NodeClaim would hold up every disruption of it for ever, while nobody changes it. */
+/** Condition for pods of a NodeClaim's node that block every disruption until a user changes something. */
 const type = 'DisruptionBlocked';
 const reason = 'PodDisruptionBudget';
 const mostPods = 3;
-/** Budgets change with every pod that they select: all claims are looked at once for a flock of changes. */
+/** Budgets change with every pod that they select: changes within this time trigger one check of all claims. */
 const settleMs = 5000;
 
 /**
- * Says on each NodeClaim, before any disruption starts, which pods of its node can never be evicted and because of which
- * PodDisruptionBudget: condition `DisruptionBlocked`, and the event of that name on claim and node.
+ * Reports on each NodeClaim, before any disruption starts, which pods of its node can never be evicted, and because of
+ * which PodDisruptionBudget: condition `DisruptionBlocked`, and an event with that reason on claim and node.
  */
 export function watchUndrainable(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -54,7 +54,7 @@ export function watchUndrainable(context: OperatorContext): () => void {
   };
 }
 
-/** What decides whether a budget can ever allow an eviction, without what changes all the time. */
+/** The fields that decide whether a budget can ever allow an eviction, without those that change often. */
 function bound({ spec, status }: PodDisruptionBudget): string {
   return JSON.stringify([spec, status?.desiredHealthy, status?.expectedPods]);
 }

@@ -9,8 +9,8 @@ import { WorkQueue } from './work-queue.js';
 const everyMs = 2 * 60_000;
 const sweepEveryMs = 30 * 60_000;
 /**
- * From the first look at something lost to the second. EC2 is eventually consistent and may not list a new instance for some seconds, and the
- * watch cache may lag.
+ * Time between the first and the second check of a lost object. EC2 is eventually consistent and may not list a new
+ * instance for some seconds, and the watch cache may lag.
  */
 const secondLookMs = 30_000;
 
@@ -18,10 +18,11 @@ const garbage = 'garbage';
 const unused = 'launch templates and instance profiles';
 
 /**
- * Collects garbage every two minutes: instances without a NodeClaim, NodeClaims without an instance, Nodes without a NodeClaim, tags that could not be added
- * when a node came up. At once where a Node is being deleted that no claim has: its finalizer is taken off by nobody else
- * (garbage-collection/nodes-without-claim). Deletes unused launch templates and instance profiles every half hour (launch-templates/unused-are-deleted,
- * node-classes/instance-profiles). Nothing of this has to outlive the leader: the next one looks again.
+ * Collects garbage every two minutes: instances without a NodeClaim, NodeClaims without an instance, Nodes without a
+ * NodeClaim, and tags that could not be added at registration. Runs at once when a Node without a claim is deleted,
+ * since nothing else removes its finalizer (garbage-collection/nodes-without-claim). Deletes unused launch templates
+ * and instance profiles every half hour (launch-templates/unused-are-deleted, node-classes/instance-profiles). No state
+ * has to survive a change of leader: the next one checks again.
  */
 export function watchGarbage(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -44,7 +45,7 @@ export function watchGarbage(context: OperatorContext): () => void {
       const isNews = object.metadata.deletionTimestamp !== previous?.metadata.deletionTimestamp;
       if (type !== 'deleted' && isNews) look();
     }),
-    // A Node whose claim goes first is held from then on.
+    // A Node whose claim is deleted first keeps its finalizer from then on.
     cache.on('NodeClaim', ({ type }) => {
       if (type === 'deleted') look();
     }),
@@ -58,13 +59,13 @@ export function watchGarbage(context: OperatorContext): () => void {
   };
 }
 
-/** When what seems lost was first seen so, by UID. */
+/** By UID: when an object was first found lost. */
 class Suspects {
   private first: ReadonlyMap<string, number> = new Map();
 
   constructor(private readonly now: () => number) {}
 
-  /** Those that have seemed lost since an earlier look, some time ago. What is not among `seen` is forgotten. */
+  /** The objects that were already lost at an earlier check, long enough ago. Objects not in `seen` are dropped. */
   confirmed(seen: Awaited<ReturnType<typeof findLost>>): typeof seen {
     const now = this.now();
     const { first } = this;
@@ -74,7 +75,7 @@ class Suspects {
   }
 }
 
-/** Whether something is left that seems lost. */
+/** Returns whether candidates are left. */
 async function collect(context: OperatorContext, suspects: Suspects): Promise<boolean> {
   await collectInstances(context);
   const lost = await findLost(context);

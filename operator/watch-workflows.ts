@@ -6,11 +6,11 @@ import type { ObservedCluster } from './observed-cluster.js';
 import { WorkQueue } from './work-queue.js';
 import type { WorkflowReconciler } from './workflow-reconciler.js';
 
-/** Whatever is missing in Temporal is back within two of these. */
+/** A missing workflow is started within two of these intervals. */
 const passEveryMs = 60_000;
 
 /**
- * Has the reconciler pass over everything now and every minute, and look at a NodePool when it changes or a node of it
+ * Runs the reconciler for everything now and every minute, and for a NodePool when it changes or one of its nodes
  * drifts. NodeClaims are followed by `watchClaims`.
  */
 export function watchWorkflows(context: OperatorContext, reconciler: WorkflowReconciler): () => void {
@@ -36,7 +36,7 @@ export function watchWorkflows(context: OperatorContext, reconciler: WorkflowRec
   };
 }
 
-/** The cluster as the reconciler reads it; nothing is copied before it is asked for. */
+/** Input of the reconciler; computed lazily. */
 export function observedCluster(context: Omit<OperatorContext, 'workflows' | 'window'>): ObservedCluster {
   const { cluster, cache, cloud, gates, now } = context;
   return {

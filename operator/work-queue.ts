@@ -4,14 +4,14 @@ import type { Log } from '../core/telemetry.js';
 
 const backOff = { firstMs: 500, longestMs: 30_000 };
 
-/** When to look at a key again though nothing changed, milliseconds. */
+/** When to reconcile a key again without a change, milliseconds. */
 export interface Requeue {
   readonly afterMs: number;
 }
 
 /**
- * Keys to reconcile: one at a time for each key, several keys at once, failures again with back-off. What is added
- * while it waits is done once. A failure is said once until the key succeeds.
+ * Keys to reconcile: one at a time for each key, several keys concurrently, failures retried with back-off. A key added
+ * several times while it waits is reconciled once. A failure is logged once until the key succeeds.
  */
 export class WorkQueue {
   private readonly waiting = new Set<string>();
@@ -33,7 +33,7 @@ export class WorkQueue {
     this.pump();
   }
 
-  /** By then at the latest: asked for again and again, a key does not wait for longer than it was first asked to. */
+  /** Reconciles the key after this time at the latest: adding it again does not delay it. */
   addAfter(key: string, afterMs: number): void {
     if (this.stopped) return;
     const at = performance.now() + afterMs;

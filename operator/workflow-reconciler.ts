@@ -8,30 +8,30 @@ import { desiredForPool } from './desired-for-pool.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
 import type { Requeue } from './work-queue.js';
 
-/** Temporal, as the reconciler sees it. Starting what runs already is no error. */
+/** Temporal, as used by the reconciler. Starting a workflow that already runs is not an error. */
 export interface WorkflowEngine {
-  /** Ids of every open workflow of the cluster. May lag behind by a few seconds. */
+  /** Ids of all open workflows of the cluster. May lag by a few seconds. */
   running(): Promise<ReadonlySet<string>>;
   start(workflow: WorkflowStart): Promise<'started' | 'known'>;
-  /** Has a running workflow look at its object again. */
+  /** Signals a running workflow to check its object again. */
   wake(workflowId: string): Promise<void>;
-  /** Has `disrupt` look at the cluster. */
+  /** Signals `disrupt` to evaluate the cluster. */
   disrupt(): Promise<void>;
 }
 
-/** Starts that one pass has under way at a time. */
+/** Concurrent starts of one pass. */
 const startsAtOnce = 20;
 
 /**
- * Holds the workflows that have to run for the cluster (`desired-workflows.ts`) against those that Temporal runs, and starts
- * what is missing. A pass looks at everything; between passes what changes is looked at by itself. Nobody else starts these
- * workflows from outside Temporal, and nothing is kept of what was started before: a workflow that was terminated by hand, or lost with its
- * namespace, is missing in the next pass.
+ * Compares the workflows that have to run for the cluster (`desired-workflows.ts`) with those that Temporal runs, and
+ * starts missing ones. A pass checks everything; between passes changed objects are checked individually. Only the
+ * reconciler starts these workflows from outside Temporal, and it keeps no record of earlier starts: a workflow that
+ * was terminated by hand, or lost with its namespace, is missing in the next pass.
  */
 export class WorkflowReconciler {
-  /** Known to run at the last pass, or started since. */
+  /** Running at the last pass, or started since. */
   private known = new Set<string>();
-  /** Without an object at the last pass: what the cache did not have twice is gone. */
+  /** Without an object at the last pass: an object missing in the cache twice is gone. */
   private objectless: ReadonlySet<string> = new Set();
   private passes = 0;
 
@@ -43,8 +43,8 @@ export class WorkflowReconciler {
   ) {}
 
   /**
-   * Rejects when Temporal cannot say what runs, and once all is done when some of it failed. What is missing comes first, and nothing
-   * that fails keeps the rest from being done.
+   * Rejects if Temporal cannot list the workflows, or, after everything was tried, if some of it failed. Missing
+   * workflows are started first; a failure does not stop the others.
    */
   async pass(): Promise<void> {
     const observed = this.observe();
@@ -58,15 +58,15 @@ export class WorkflowReconciler {
       await eachDone(this.objectlessTwice(observed, running), 'workflows could not be woken', (id) =>
         this.engine.wake(id),
       ),
-      // `disrupt` frees what a workflow that is closed has left tainted.
-      await eachDone(taintedByClosed(observed, running) ? ['disrupt'] : [], 'workflows could not be told', () =>
+      // `disrupt` removes taints that a closed workflow has left.
+      await eachDone(taintedByClosed(observed, running) ? ['disrupt'] : [], 'workflows could not be signalled', () =>
         this.engine.disrupt(),
       ),
     ];
     throwAny(failures);
   }
 
-  /** What a claim that changed needs now; the time after which its launch is due to be looked for. */
+  /** Starts the workflows for a changed claim; returns the time after which its launch should be checked. */
   async claimChanged(claim: NodeClaim): Promise<Requeue | undefined> {
     const observed = this.observe();
     throwAny([await this.startMissing(desiredForClaim(observed, claim), false)]);
@@ -88,7 +88,7 @@ export class WorkflowReconciler {
     const { workflowId, type } = workflow;
     const outcome = await this.engine.start(workflow);
     this.known.add(workflowId);
-    // Lists of workflows lag behind: what was started a moment ago by somebody else was not missing.
+    // The list of workflows lags: one that another process started just now was not missing.
     if (!isRestart || outcome === 'known') return;
     this.log.warn({ workflowId }, 'a workflow that has to run was missing: started it');
     this.metrics.count('stowage_workflows_restarted_total', { workflow_type: type });
@@ -102,7 +102,7 @@ export class WorkflowReconciler {
   }
 }
 
-/** Does `work` for every item; says how many of them `failed`, and why the first did. */
+/** Runs `work` for every item; throws with the number of failures (`failed`) and the first cause. */
 async function eachDone<T>(
   items: readonly T[],
   failed: string,

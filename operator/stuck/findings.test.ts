@@ -142,7 +142,7 @@ describe('stuck findings', () => {
         'missing',
         'c/provision',
         '',
-        "its id is taken by a workflow of type importOrders on task queue orders, which is none of Stowage's",
+        'its id is taken by a workflow of type importOrders on task queue orders, which does not belong to Stowage',
       ],
     ]);
     expect(brief(found({ engine: undefined, unreachable: 'it cannot be reached: connection refused' }))).toEqual([

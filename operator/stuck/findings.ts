@@ -31,53 +31,59 @@ export const stuckKinds = [
 ] as const;
 
 /**
- * - `temporal`: it does not answer.
- * - `missing`: an entity workflow does not run, or somebody else's workflow has an id of ours.
- * - `task`: a workflow task fails, so that its workflow stands still.
- * - `failing`: a step fails and is tried again, or a workflow has failed.
- * - `slow`: a step of planning or of deciding runs for long.
- * - `signals`: a workflow's history grows beyond its bound.
- * - `queue`: a task queue has no worker, or a task is taken by none.
+ * - `temporal`: it does not respond.
+ * - `missing`: an entity workflow does not run, or a workflow of another application has an id of Stowage.
+ * - `task`: a workflow task fails, so its workflow makes no progress.
+ * - `failing`: an activity fails and is retried, or a workflow has failed.
+ * - `slow`: an activity of planning or disruption runs for too long.
+ * - `signals`: a workflow's history grows beyond its limit.
+ * - `queue`: a task queue has no worker, or a task is not started.
  * - `backlog`: tasks wait in a queue that has workers.
- * - `excluded`: planning cannot work with an object, and leaves it out.
- * - `pool`: a NodePool rests, for its NodeClaims were refused.
+ * - `excluded`: planning cannot read an object, and leaves it out.
+ * - `pool`: a NodePool backs off because its NodeClaims were refused.
  * - `pods`: pods have lacked a node for long.
  */
 type StuckKind = (typeof stuckKinds)[number];
 
-/** Something that does not go on as it should. */
+/** Something that makes no progress. */
 export interface Finding {
   readonly kind: StuckKind;
-  /** A workflow's id, a task queue, `NodePool NAME`, `pod/NAMESPACE/NAME`. */
+  /** A workflow id, a task queue, `NodePool NAME`, `pod/NAMESPACE/NAME`. */
   readonly subject: string;
-  /** Milliseconds of the epoch; absent when nobody knows. */
+  /** Milliseconds since the epoch; absent if unknown. */
   readonly since?: number;
-  /** What is the matter: the same text for as long as it is the same matter. */
+  /** The problem; the text is stable while the problem is the same. */
   readonly why: string;
-  /** How often it was tried. */
+  /** Number of attempts. */
   readonly attempts?: number;
-  /** What a person can do. */
+  /** How to fix it. */
   readonly then: string;
 }
 
-/** Tasks are taken within milliseconds by a worker that is there. */
+/** Running workers start tasks within milliseconds. */
 const lateTaskMs = 30_000;
-/** A worker asks anew after 60 s at the latest. */
+/** Workers poll again after at most 60 s. */
 const pollMs = 65_000;
-/** Steps of entities that hold everything else up. A pass of planning is bounded; a decision has a minute. */
+/**
+ * Activities of entity workflows that block everything else, with their expected duration. A planning pass is bounded;
+ * a decision takes at most a minute.
+ */
 const slowMs: ReadonlyMap<string, number> = new Map([
   ['provision', 30_000],
   ['disrupt', 120_000],
 ]);
-/** Other workflows try again as a matter of course: throttled calls, late nodes. */
+/** Other workflows retry routinely: throttled calls, late nodes. */
 const ordinaryAttempts = 5;
-/** Entities continue as new at 1,500 events, long before this; Temporal ends a workflow at 51,200 events or 50 MiB. */
+/**
+ * Entity workflows continue as new at 1,500 events, long before this; Temporal terminates a workflow at 51,200 events
+ * or 50 MiB.
+ */
 const mostEvents = 10_000;
 const mostBytes = 10 * 2 ** 20;
 /** A launch takes a minute or two. */
 const podsMs = 5 * 60_000;
 
-/** Everything that is stuck, what holds up most first. */
+/** Everything that is stuck, the most disruptive problem first. */
 export function findStuck(observed: Observed): readonly Finding[] {
   const { now, engine, pods, pools } = observed;
   const found = [
@@ -89,7 +95,7 @@ export function findStuck(observed: Observed): readonly Finding[] {
   return found.sort((a, b) => stuckKinds.indexOf(a.kind) - stuckKinds.indexOf(b.kind));
 }
 
-/** Of each sort one: what it waits for is in the text (provisioning/refused-pods). */
+/** One for each shape of pods: the text has the time of the next attempt (provisioning/refused-pods). */
 function refusedPods(pool: NodePool, now: number): Finding[] {
   const then = 'see what its scheduler asks for: nodes are launched for it again, at longer and longer intervals';
   return refusalsOn(pool, now)
@@ -100,7 +106,7 @@ function refusedPods(pool: NodePool, now: number): Finding[] {
     });
 }
 
-/** What keeps new nodes from being planned, if anything does. */
+/** The finding that prevents planning of new nodes, if any. */
 export function planningFinding(findings: readonly Finding[], provision: string): Finding | undefined {
   return findings.find(({ kind, subject }) => kind === 'temporal' || (subject === provision && kind !== 'excluded'));
 }
@@ -162,7 +168,7 @@ function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: Obse
   return [{ kind: 'queue', since: scheduledAt, why: 'no worker takes its workflow task', then: startWorker }];
 }
 
-/** The current build where workers have no version. */
+/** Name of the current build if workers have no version. */
 const noVersion = 'without a version';
 const startWorker = 'start a worker (stowage run --role worker), or see the log of the workers';
 
@@ -203,7 +209,7 @@ function ofHistory({ historyEvents, historyBytes }: ObservedWorkflow): About[] {
   ];
 }
 
-/** What is wrong with one task queue: nobody polls it, or its tasks wait. */
+/** Problems of one task queue: no worker polls it, or its tasks wait. */
 export function inQueue(queue: ObservedQueue, now: number): Finding[] {
   const { name, tasks, polledAt, build, backlog, backlogAgeMs } = queue;
   const subject = `${name} (${tasks} tasks)`;
@@ -238,7 +244,7 @@ function refusalOf({ status }: NodePool): Condition | undefined {
   return accepted?.status === 'False' ? accepted : undefined;
 }
 
-/** Worked out once for each list of pods: in a cluster at rest it stays the same. */
+/** Cached by the list of pods, which is the same while nothing changes. */
 function pendingOf(pods: readonly Pod[]): readonly Pod[] {
   let pending = knownPending.get(pods);
   if (pending === undefined) knownPending.set(pods, (pending = pods.filter(isPending)));
@@ -247,7 +253,7 @@ function pendingOf(pods: readonly Pod[]): readonly Pod[] {
 
 const knownPending = new WeakMap<readonly Pod[], readonly Pod[]>();
 
-/** All of them are one finding: the one that has waited longest speaks for them. */
+/** One finding for all of them, described by the pod that has waited longest. */
 function waitingPods(pods: readonly Pod[], now: number): Finding[] {
   const late = pendingOf(pods)
     .map((pod) => ({ pod, ...at(unschedulableSince(pod)) }))

@@ -1,18 +1,18 @@
 import type { Client } from '@temporalio/client';
 import { millisecondsOf } from '../../core/time.js';
 
-/** The SDK's own types of what Temporal answers. */
+/** The SDK's types of the responses. */
 type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;
 export type TailEvent = NonNullable<NonNullable<Reversed['history']>['events']>[number];
 type Failure = NonNullable<TailEvent['workflowTaskFailedEventAttributes']>['failure'];
 
-/** What the last events of a history tell of what fails. Times are milliseconds of the epoch. */
+/** Failures in the last events of a history. Times are milliseconds since the epoch. */
 export interface HistoryTail {
-  /** By the activity's id. */
+  /** By activity id. */
   readonly activitiesScheduledAt: ReadonlyMap<string, number>;
-  /** The failures of workflow tasks since the last one that succeeded. */
+  /** Failures of workflow tasks since the last successful one. */
   readonly taskFailures: { readonly failingSince?: number; readonly failure?: string };
-  /** Why the run failed, where it did. */
+  /** Why the run failed, if it did. */
   readonly failure?: string;
 }
 
@@ -28,7 +28,7 @@ export async function tailOf(client: Client, workflowId: string, runId: string):
   return readTail(history?.events ?? []);
 }
 
-/** Of events from the last to the first. */
+/** From events in reverse order. */
 export function readTail(events: readonly TailEvent[]): HistoryTail {
   const activitiesScheduledAt = new Map<string, number>();
   for (const { activityTaskScheduledEventAttributes: scheduled, eventTime } of events) {
@@ -58,7 +58,7 @@ function taskFailures(events: readonly TailEvent[]): HistoryTail['taskFailures']
 
 const isSet = (value: object | null | undefined): boolean => value !== undefined && value !== null;
 
-/** The message of the innermost cause: those around it say only which step it was. */
+/** The message of the innermost cause: outer ones only name the activity. */
 export function rootMessage(failure: Failure | null | undefined): string | undefined {
   let inner = failure ?? undefined;
   while (inner?.cause !== undefined && inner.cause !== null) inner = inner.cause;

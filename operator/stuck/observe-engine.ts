@@ -17,18 +17,18 @@ import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
 import { observeFailed } from './observe-failed.js';
 import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, ObservedWorkflow } from './observed.js';
 
-/** Of each sort of other workflows than the entities, so many are described in one look. */
+/** Maximum number of non-entity workflows of each kind described per poll. */
 const mostOthers = 20;
-/** So many in turn, where the server says itself of which workflows the tasks fail. */
+/** Number of workflows checked in rotation if the server itself reports workflow task failures. */
 const fewInTurn = 4;
-/** Of which they are chosen. */
+/** Number of workflows from which they are chosen. */
 const mostListed = 1000;
-/** So many failed look-ups are an outage. */
+/** This many failed requests count as an outage. */
 const mostFailures = 5;
 const describedAtOnce = 8;
-/** All requests of one look together. */
+/** Timeout of all requests of one poll. */
 const deadlineMs = 15_000;
-/** Queries are answered by a worker, if there is one. */
+/** Timeout of a query. */
 const queryMs = 2000;
 
 const { PendingActivityState, PendingWorkflowTaskState, TaskQueueType, WorkerVersioningMode } =
@@ -39,27 +39,27 @@ const queueTypes = {
   activity: TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
 } as const;
 
-/** Workflows that wait for weeks by nature. */
+/** Workflows that normally wait for weeks. */
 const timers = ['expireNode', 'measureSavings'];
 
-/** What one look tells the next. */
+/** State between polls. */
 export interface ObservationMemory {
-  /** Looks so far. */
+  /** Number of polls so far. */
   turn: number;
-  /** Workflows that were failing: they are looked at until they are not. */
+  /** Workflows that were failing: they are checked until they are not. */
   failing: readonly string[];
-  /** What workflows said of themselves, by run and length of history: one to which nothing has happened since says the same. */
+  /** Query results by run and history length: without new events the result is the same. */
   said: ReadonlyMap<string, Explained>;
 }
 
-/** What a workflow says of itself when it is asked. */
+/** The result of querying a workflow. */
 type Explained = Pick<ObservedWorkflow, 'failing'>;
 
 export const noMemory = (): ObservationMemory => ({ turn: 0, failing: [], said: new Map() });
 
 /**
- * What Temporal tells of the cluster's workflows and queues, in a bounded number of requests. With a memory every open workflow is looked at
- * in turn. Rejects when it does not answer.
+ * Reads the cluster's workflows and queues from Temporal with a bounded number of requests. With `memory` every open
+ * workflow is checked in rotation. Rejects if Temporal does not respond.
  */
 export async function observeEngine(
   client: Client,
@@ -90,7 +90,7 @@ export async function observeEngine(
       },
       { atOnce: describedAtOnce, enough: () => failures.length >= mostFailures },
     );
-    // One workflow that cannot be read hides no other; a server that does not answer is no observation.
+    // An unreadable workflow does not hide others; a server that does not respond gives no observation.
     if (failures.length >= mostFailures || workflows.length + missing.length + foreign.length === 0)
       throwFirst(failures);
     memory.turn += 1;
@@ -113,12 +113,12 @@ const isFailing = ({ task, failing, activities }: ObservedWorkflow): boolean =>
 
 const byId = (a: ObservedWorkflow, b: ObservedWorkflow): number => compareText(a.workflowId, b.workflowId);
 
-/** Workflows of which Temporal itself says that their tasks fail; servers before 1.30 do not. */
+/** Workflows whose task failures Temporal reports; servers before 1.30 do not. */
 const reported = "TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
 
 /**
- * Those that say that they fail or of which Temporal says so, those that have run longest, those that were failing, and some of all others in
- * turn: a workflow whose tasks fail may be young, and says nothing itself.
+ * Workflows that fail according to their phase or to Temporal, the oldest ones, those that were failing, and some of
+ * all others in rotation: a workflow whose tasks fail may be new and cannot report it.
  */
 async function otherWorkflows(
   client: Client,
@@ -142,7 +142,7 @@ async function otherWorkflows(
 const byAge = (infos: readonly WorkflowExecutionInfo[]): string[] =>
   [...infos].sort((a, b) => a.startTime.getTime() - b.startTime.getTime()).map(({ workflowId }) => workflowId);
 
-/** Ids to describe in one look. Each of `all` has its turn. */
+/** Ids to describe in one poll, with rotation through `all`. */
 export function chosen(known: {
   readonly failing: readonly string[];
   readonly oldest: readonly string[];
@@ -164,7 +164,7 @@ async function listed(client: Client, query: string, most = mostListed): Promise
   return found;
 }
 
-/** What workflows said at the look before, and what they say at this one. */
+/** Query results of the previous poll and of this one. */
 interface Explanations {
   readonly before: ReadonlyMap<string, Explained>;
   readonly now: Map<string, Explained>;
@@ -225,8 +225,9 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
 }
 
 /**
- * Whatever is in phase `retrying` says itself why it fails. The history decides what it says: while it has not grown it is not asked again, for each
- * answer is an action of Temporal Cloud. What plans leave out is in the memo.
+ * Workflows in phase `retrying` are queried for why they fail. The result depends on the history: while it has not
+ * grown the workflow is not queried again, since each query is a billable action of Temporal Cloud. Excluded objects of
+ * planning are in the memo.
  */
 async function reportedBy(
   client: Client,
@@ -253,11 +254,11 @@ async function askedOf(client: Client, workflowId: string, runId: string): Promi
   return failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } };
 }
 
-/** Who polls the cluster's task queues, and what waits in them. */
+/** The pollers and backlog of the cluster's task queues. */
 export async function observeQueues(client: Client, cluster: string): Promise<ObservedQueue[]> {
   const { control, ...activities } = taskQueues(cluster);
   return Promise.all([
-    // Where `startOptions` starts workflows.
+    // The queues on which `startOptions` starts workflows.
     ...[control, activities.urgent].map((name) => observeQueue(client, name, 'workflow')),
     ...[control, ...Object.values(activities)].map((name) => observeQueue(client, name, 'activity')),
   ]);

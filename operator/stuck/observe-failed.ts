@@ -6,17 +6,20 @@ import { describeWorkflow } from '../describe-workflow.js';
 import { tailOf } from './history-tail.js';
 import type { ObservedFailure } from './observed.js';
 
-/** A failure is told for so long. What has to run is started anew within two minutes, so that one that lasts is told throughout. */
+/**
+ * How long a failure is reported. Required workflows are restarted within two minutes, so persistent failures are
+ * always reported.
+ */
 const freshMs = 3 * 60_000;
-/** A run that has lasted for so long has come further than the one that failed. */
+/** A run that has lasted this long counts as recovered. */
 const settledMs = 30_000;
 const mostFailed = 20;
 const mostListed = 200;
 const readAtOnce = 8;
 
 /**
- * Workflows whose last run failed lately. Nobody waits for most of them, and those that follow from the cluster are started anew and
- * fail again: without this, no open workflow tells of them.
+ * Workflows whose last run failed recently. Most have no parent that reports the failure, and required ones are
+ * restarted and fail again, so no open workflow shows it.
  */
 export async function observeFailed(client: Client, cluster: string, now: number): Promise<ObservedFailure[]> {
   const runs = await failedRuns(client, cluster, now);
@@ -32,7 +35,7 @@ export async function observeFailed(client: Client, cluster: string, now: number
         const { failure } = await tailOf(client, workflowId, last.runId);
         found.push({ workflowId, since: closedAt(first), runs: failed.length, why: failure ?? 'no reason is given' });
       } catch {
-        // One that cannot be read hides no other; it is read at the next look.
+        // Unreadable ones do not hide others; the next poll reads them again.
       }
     },
     { atOnce: readAtOnce },
@@ -50,7 +53,7 @@ async function failedRuns(client: Client, cluster: string, now: number): Promise
   return found;
 }
 
-/** Whether a later run succeeded, or does. */
+/** Whether a later run succeeded, or is running. */
 async function hasGoneOn(client: Client, workflowId: string, now: number): Promise<boolean> {
   const latest = await describeWorkflow(client, workflowId);
   if (latest === undefined) return true;

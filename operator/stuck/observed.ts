@@ -4,36 +4,36 @@ import type { ForeignWorkflow } from '../foreign-workflow.js';
 import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import { messageOf } from '../../core/error-message.js';
 
-/** An activity of an open workflow, as Temporal describes it. Times are milliseconds of the epoch. */
+/** An activity of an open workflow, as described by Temporal. Times are milliseconds since the epoch. */
 export interface ObservedActivity {
   readonly type: string;
-  /** From 1. */
+  /** Starting at 1. */
   readonly attempt: number;
-  /** When it was first scheduled; absent when the end of the history does not tell. */
+  /** When it was first scheduled; absent if not in the end of the history. */
   readonly since?: number;
-  /** When its next attempt is, or was, to begin; absent while it runs. */
+  /** When its next attempt is or was scheduled; absent while it runs. */
   readonly dueAt?: number;
-  /** When the attempt that runs began; absent while none runs. */
+  /** When the running attempt started; absent if none runs. */
   readonly runningSince?: number;
-  /** Why the attempt before failed. */
+  /** Why the previous attempt failed. */
   readonly failure?: string;
 }
 
-/** The workflow task that an open workflow waits for. */
+/** The pending workflow task of an open workflow. */
 export interface ObservedTask {
-  /** From 1: more than one means that the one before failed. */
+  /** Starting at 1; more means that the previous attempt failed. */
   readonly attempt: number;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly scheduledAt: number;
   readonly isStarted: boolean;
-  /** When the first of its attempts failed, milliseconds of the epoch, and why the last did. */
+  /** When the first attempt failed, milliseconds since the epoch, and why the last did. */
   readonly failingSince?: number;
   readonly failure?: string;
 }
 
-/** What a workflow says of its own failures while it tries again. */
+/** A workflow's report of the failures that it retries. */
 export interface ObservedFailing {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly since: number;
   readonly why: string;
 }
@@ -46,7 +46,7 @@ export interface ObservedWorkflow {
   readonly task?: ObservedTask;
   readonly activities: readonly ObservedActivity[];
   readonly failing?: ObservedFailing;
-  /** Objects that it cannot work with, and why, for a person. */
+  /** Objects that it cannot read, and why, as text for people. */
   readonly leftOut?: string;
 }
 
@@ -54,50 +54,50 @@ export interface ObservedWorkflow {
 export interface ObservedQueue {
   readonly name: string;
   readonly tasks: 'workflow' | 'activity';
-  /** When a worker of the current build asked for a task last, milliseconds of the epoch; absent when Temporal knows of none. */
+  /** When a worker of the current build last polled, milliseconds since the epoch; absent if Temporal knows of none. */
   readonly polledAt?: number;
-  /** The current build, empty for workers without a version; absent where none has one. */
+  /** The current build, empty for unversioned workers; absent if there is none. */
   readonly build?: string;
-  /** Tasks that wait, about. */
+  /** Approximate number of waiting tasks. */
   readonly backlog: number;
-  /** For how long the oldest of them has waited, milliseconds. */
+  /** Age of the oldest one, milliseconds. */
   readonly backlogAgeMs: number;
 }
 
 /** A workflow whose last run failed. */
 export interface ObservedFailure {
   readonly workflowId: string;
-  /** When the first of its runs failed that is told of, milliseconds of the epoch. */
+  /** When the first of the reported runs failed, milliseconds since the epoch. */
   readonly since: number;
-  /** How many runs failed since. */
+  /** Number of failed runs since. */
   readonly runs: number;
   readonly why: string;
 }
 
 export interface ObservedEngine {
-  /** The entities, those that say that they fail, and the oldest others. */
+  /** Entity workflows, those that report failures, and the oldest others. */
   readonly workflows: readonly ObservedWorkflow[];
-  /** Ids of entities that do not run. */
+  /** Ids of entity workflows that do not run. */
   readonly missing: readonly string[];
-  /** Workflows of others that have an id of ours. */
+  /** Workflows of other applications with an id of Stowage. */
   readonly foreign: readonly ForeignWorkflow[];
   readonly queues: readonly ObservedQueue[];
   readonly failed: readonly ObservedFailure[];
 }
 
-/** What a finding can be about. */
+/** Input of findings. */
 export interface Observed {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Undefined while Temporal does not answer. */
+  /** Undefined while Temporal does not respond. */
   readonly engine: ObservedEngine | undefined;
-  /** Why it does not. */
+  /** Why it does not respond. */
   readonly unreachable?: string;
   readonly pods: readonly Pod[];
   readonly pools: readonly NodePool[];
 }
 
-/** Codes of gRPC with which a server refuses a call. Others, such as INTERNAL, also come from connections that break. */
+/** gRPC codes with which a server refuses a call. Others, such as INTERNAL, also result from broken connections. */
 const refusals: ReadonlySet<number> = new Set([
   3, // INVALID_ARGUMENT
   5, // NOT_FOUND
@@ -108,7 +108,7 @@ const refusals: ReadonlySet<number> = new Set([
   16, // UNAUTHENTICATED
 ]);
 
-/** Whether Temporal answered, with a refusal. For a namespace that is not there its client throws an error of its own, without the code. */
+/** Whether Temporal responded with a refusal. For a missing namespace its client throws an error without a code. */
 function isRefusedByTemporal(error: unknown): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined];
   return causes.some(
@@ -116,7 +116,7 @@ function isRefusedByTemporal(error: unknown): boolean {
   );
 }
 
-/** Why Temporal did not say what runs: a server that refuses a call, such as a query, can be reached. */
+/** Why the workflows could not be read: a server that refuses a call, such as a query, is reachable. */
 export function whyUnobserved(error: unknown): string {
   return `${isRefusedByTemporal(error) ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
 }

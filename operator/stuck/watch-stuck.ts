@@ -8,9 +8,9 @@ import { WorkQueue } from '../work-queue.js';
 import { findStuck, planningFinding, stuckKinds, type Finding } from './findings.js';
 import { regarding } from '../../core/events.js';
 
-/** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */
+/** Problems are reported within a minute, even if one poll fails or takes long. */
 const everyMs = 20_000;
-/** Planning that has been stuck for less gives pods no event. */
+/** Pods get an event only after planning has been stuck for this long. */
 const publishedAfterMs = 30_000;
 const mostPods = 100;
 const podDedupeMs = 300_000;
@@ -20,16 +20,16 @@ type Context = Pick<
   'cluster' | 'cache' | 'cloud' | 'events' | 'log' | 'metrics' | 'now' | 'nominationMs'
 >;
 
-/** Looks for what is stuck, and tells it: in the log once, as metrics, as events of the pods that wait for it. */
+/** Checks for stuck work, and reports it: once in the log, in metrics, and as events of the pods that wait for it. */
 export class StuckWatch {
-  /** When a finding was first made, by its key, milliseconds of the epoch. */
+  /** By key: when a finding was first made, milliseconds since the epoch. */
   private readonly firstSeen = new Map<string, number>();
   private findings: readonly Finding[] = [];
-  /** Keys of all that the last look found. */
+  /** Keys of all findings of the last check. */
   private foundBefore: ReadonlySet<string> = new Set();
   private hasEnded = false;
   private readonly planningListeners = new Set<() => void>();
-  /** What `planning` was when listeners heard of it last. */
+  /** The value of `planning` last reported to listeners. */
   private told: string | undefined;
 
   constructor(
@@ -37,13 +37,13 @@ export class StuckWatch {
     private readonly observe: () => Promise<ObservedEngine>,
   ) {}
 
-  /** What keeps nodes from being planned, once it has lasted: NodePools say so in a condition. */
+  /** What prevents planning of nodes, once it has lasted; shown in a condition of NodePools. */
   get planning(): Finding | undefined {
     const found = planningFinding(this.findings, workflowIds.provision(this.context.cluster));
     return found !== undefined && this.ageOf(found) >= publishedAfterMs ? found : undefined;
   }
 
-  /** Calls `then` whenever a look finds that `planning` has changed. Gives how to stop that. */
+  /** Calls `then` whenever `planning` changes. Returns a function that unsubscribes. */
   onPlanning(then: () => void): () => void {
     this.planningListeners.add(then);
     return () => void this.planningListeners.delete(then);
@@ -60,7 +60,10 @@ export class StuckWatch {
     this.take(this.lasting(found));
   }
 
-  /** Without the queues that no worker has polled since the last look: workers that start together with the operator poll before the next one. */
+  /**
+   * Drops queues without a poll since the last check: workers that start together with the operator poll before the
+   * next check.
+   */
   private lasting(found: readonly Finding[]): readonly Finding[] {
     const before = this.foundBefore;
     this.foundBefore = new Set(found.map(keyOf));
@@ -69,7 +72,7 @@ export class StuckWatch {
     );
   }
 
-  /** Nothing is told any more: somebody else leads, or nobody acts. */
+  /** Stops reporting: another replica leads, or the operator stopped. */
   end(): void {
     this.hasEnded = true;
     this.findings = [];
@@ -142,12 +145,12 @@ export class StuckWatch {
   }
 }
 
-/** What differs only in its text is the same matter. */
+/** Findings that differ only in their text are the same. */
 const keyOf = ({ kind, subject }: Finding): string => `${kind} ${subject}`;
 
 const facts = ({ kind, subject, why }: Finding): object => ({ kind, subject, why });
 
-/** Has `watch` look now and every 20 s. */
+/** Runs `watch` now and every 20 s. */
 export function watchStuck({ log }: Pick<OperatorContext, 'log'>, watch: StuckWatch): () => void {
   const looks = new WorkQueue('looking for what is stuck', () => check(watch), log, 1);
   looks.add('all');
