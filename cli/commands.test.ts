@@ -4,7 +4,7 @@ import type { Command, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
 import { commandTexts, type CommandName } from './command-texts.js';
 import { describedCommands, stowageProgram } from './program.js';
-import { settingsTable } from './settings.js';
+import { settingsTable } from './settings-command.js';
 
 const names = Object.keys(commandTexts) as CommandName[];
 const flags = describeSettings().flatMap(({ flag }) => flag ?? []);

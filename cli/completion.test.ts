@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeCommands, type Described } from './completion/described.js';
-import { completionScript } from './completion.js';
+import { completionScript, describeCommands, type Described } from './completion.js';
 import { describedCommands } from './program.js';
 
 let described: readonly Described[];

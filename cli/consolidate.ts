@@ -6,16 +6,115 @@ import { lookUp } from '../core/own.js';
 import { podKey } from '../core/pods.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
-import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
+import type { Consolidation, ConsolidationCommand, LeastSaving } from '../disruption/consolidation/types.js';
 import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import { rulesOf } from '../disruption/policies/pool-rules.js';
 import { comingAgain } from '../packing/compile/moved-pods.js';
 import type { ClusterObjects } from '../packing/types.js';
-import { asAtRest } from './objects/complete.js';
-import { consolidationDocument } from './output/consolidation-json.js';
-import { consolidationText } from './output/consolidation-table.js';
-import { packingInputOfFiles, toStderr, type PlanOptions } from './plan.js';
+import { packingInputOfFiles, type PlanOptions, toStderr } from './plan.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Condition, Node } from '../api/kubernetes.js';
+import { claimLifecycle, conditionOf } from '../core/conditions.js';
+import { claimDocument } from './output/plan-json.js';
+import { excludedObjectsText } from './output/excluded-objects.js';
+import { counted, onOneLine } from '../core/text.js';
+import { hourly, renderTable } from './output/table.js';
+
+const shownNames = 3;
+const shownReasons = 10;
+
+/** A consolidation as text: the nodes removed and added in each step, the saving, and why other nodes stay. */
+function consolidationText(given: Consolidation, totalMs: number): string {
+  const result = onOneLine(given);
+  const sections = [
+    steps(result.commands),
+    kept(result.held),
+    excludedObjectsText(result.setAside),
+    total(result, totalMs),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function steps(commands: readonly ConsolidationCommand[]): string {
+  if (commands.length === 0) return '';
+  const rows = commands.map((command, i) => [
+    i,
+    `${command.method} ${command.decision}`,
+    names(command.candidates),
+    names(command.replacements.map(({ cheapest }) => `${cheapest.instanceType} (${cheapest.capacityType})`)),
+    command.moves.length,
+    hourly(command.priceBefore),
+    hourly(command.priceAfter),
+  ]);
+  return renderTable(['STEP', 'WHAT', 'NODES REMOVED', 'NODES ADDED', 'PODS MOVED', 'PER HOUR', 'THEN'], rows);
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length > shownNames ? ` and ${all.length - shownNames} more` : '';
+  return `${all.slice(0, shownNames).join(', ')}${more}`;
+}
+
+function kept(held: Consolidation['held']): string {
+  if (held.length === 0) return '';
+  const lines = held.slice(0, shownReasons).map(({ node, why }) => `  ${node}: ${why}`);
+  if (held.length > shownReasons) lines.push(`  ... and ${held.length - shownReasons} more; -o json lists them all`);
+  return `${counted(held.length, 'node')} cannot be disrupted\n${lines.join('\n')}`;
+}
+
+function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: Consolidation, totalMs: number): string {
+  if (nodesBefore === 0) return 'There is no node among the objects.';
+  if (commands.length === 0)
+    return `No cheaper fleet was found for ${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour.`;
+  const moved = commands.reduce((sum, { moves }) => sum + moves.length, 0);
+  const fleet = `${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour become ${nodesAfter} at ${hourly(priceAfter)}`;
+  return `${fleet}, in ${counted(commands.length, 'step')} that ${commands.length === 1 ? 'moves' : 'move'} ${counted(moved, 'pod')}; found in ${totalMs.toFixed(1)} ms.`;
+}
+
+const longAgo = '1970-01-01T00:00:00Z';
+
+/**
+ * Completes objects from files as in an idle cluster: nodes without conditions are ready, NodeClaims belong to their
+ * nodes, are initialized, and had no recent pod events. Deleting objects stay so.
+ */
+function asAtRest(objects: ClusterObjects): ClusterObjects {
+  const nodes = (objects.nodes ?? []).map((node) => ({ ...node, metadata: { ...node.metadata } }));
+  const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
+  const byId = new Map(nodes.flatMap((node) => (node.spec?.providerID ? [[node.spec.providerID, node] as const] : [])));
+  const nodeClaims = (objects.nodeClaims ?? []).map((claim) => {
+    const node = byId.get(claim.status?.providerID ?? '') ?? byName.get(claim.status?.nodeName ?? '');
+    return node === undefined ? claim : settled(claim, node);
+  });
+  return { ...objects, nodes: nodes.map(ready), nodeClaims };
+}
+
+function settled(claim: NodeClaim, node: Node): NodeClaim {
+  node.metadata.labels = { ...node.metadata.labels, [labels.registered]: 'true', [labels.initialized]: 'true' };
+  const status = { ...claim.status };
+  delete status.lastPodEventTime;
+  let conditions: Condition[] = [...(status.conditions ?? [])];
+  for (const type of [...claimLifecycle, 'Consolidatable']) {
+    conditions = conditions.filter((condition) => condition.type !== type);
+    conditions.push({ type, status: 'True', reason: type, message: '', lastTransitionTime: longAgo });
+  }
+  const nodeName = node.metadata.name ?? '';
+  const own = { ...claim.metadata.labels };
+  const pool = node.metadata.labels[labels.nodePool];
+  if (pool !== undefined) own[labels.nodePool] ??= pool;
+  return { ...claim, metadata: { ...claim.metadata, labels: own }, status: { ...status, nodeName, conditions } };
+}
+
+function ready(node: Node): Node {
+  if (conditionOf(node.status?.conditions, 'Ready') !== undefined) return node;
+  const condition: Condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: '',
+    lastTransitionTime: longAgo,
+  };
+  return { ...node, status: { ...node.status, conditions: [...(node.status?.conditions ?? []), condition] } };
+}
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
   /** Whether spot nodes may be replaced by spot. */
@@ -105,3 +204,48 @@ function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now:
 }
 
 const nameOf = ({ metadata }: NodePool | DisruptionPolicy): string => metadata.name ?? '';
+
+/** A consolidation in the format of `stowage consolidate -o json`. */
+interface ConsolidationDocument {
+  readonly engine: 'stowage';
+  readonly nodesBefore: number;
+  readonly nodesAfter: number;
+  /** Of the nodes whose price is in the catalogue, dollars per hour. */
+  readonly priceBefore: number;
+  readonly priceAfter: number;
+  /** Time to evaluate the parsed objects and to find every command, milliseconds. */
+  readonly totalMs: number;
+  readonly commands: readonly object[];
+  /** Why nodes cannot be disrupted. */
+  readonly held: Consolidation['held'];
+  /** Objects that could not be read and were left out. */
+  readonly setAside: NonNullable<Consolidation['setAside']>;
+}
+
+function consolidationDocument(result: Consolidation, totalMs: number): ConsolidationDocument {
+  return {
+    engine: 'stowage',
+    nodesBefore: result.nodesBefore,
+    nodesAfter: result.nodesAfter,
+    priceBefore: dollars(result.priceBefore),
+    priceAfter: dollars(result.priceAfter),
+    totalMs: Math.round(totalMs * 1000) / 1000,
+    commands: result.commands.map(commandDocument),
+    held: result.held,
+    setAside: result.setAside ?? [],
+  };
+}
+
+function commandDocument(command: ConsolidationCommand): object {
+  return {
+    ...command,
+    replacements: command.replacements.map(claimDocument),
+    priceBefore: dollars(command.priceBefore),
+    priceAfter: dollars(command.priceAfter),
+  };
+}
+
+/** Rounds sums of prices, whose last digits are inexact. */
+function dollars(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9;
+}

@@ -1,6 +1,6 @@
 import { convertObjects, isKarpenters } from './convert/convert.js';
 import { inputsOf } from './convert/documents.js';
-import { notesText } from './convert/notes.js';
+import { notesText } from './convert/fields.js';
 import { exitStatus, UsageError } from './exit.js';
 import { readDocuments } from './objects/read-documents.js';
 

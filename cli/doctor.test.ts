@@ -2,12 +2,9 @@ import { expect, test } from 'vitest';
 import { readSettings } from '../process/settings.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
-import { doctor } from './doctor.js';
-import type { CheckResult } from './doctor/check.js';
+import { doctor, doctorText } from './doctor.js';
+import { type CheckResult, type EngineReader, runChecks } from './doctor/check.js';
 import { installationChecks } from './doctor/installation.js';
-import type { EngineReader } from './doctor/ports.js';
-import { runChecks } from './doctor/run-checks.js';
-import { doctorText } from './output/doctor-text.js';
 
 const away = (): Promise<never> => Promise.reject(new Error('away'));
 const engine: EngineReader = {

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { pino } from 'pino';
 import type { CloudAccount } from '../cloud/port.js';
 import { createKubeClient } from '../kube/client.js';
@@ -11,13 +11,13 @@ import { clientConverter } from '../process/encryption/converter.js';
 import type { Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
 import type { AccountOf } from './doctor/account.js';
-import { createEngineReader } from './doctor/engine-client.js';
+import { createEngineReader } from './doctor/engine.js';
 import { installationChecks } from './doctor/installation.js';
-import { runChecks } from './doctor/run-checks.js';
+import { type CheckResult, type CheckState, runChecks } from './doctor/check.js';
 import { exitStatus } from './exit.js';
 import { liveSettings } from './live.js';
-import { doctorText } from './output/doctor-text.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+import { counted, onOneLine } from '../core/text.js';
 
 const needed =
   /^(CLUSTER_(NAME|ENDPOINT|CA_BUNDLE|SERVICE_CIDR)|CLOUD_PROVIDER|INSTANCE_TYPES_FILE_PATH|KUBECONFIG|AWS_\w+|HTTPS_PROXY|NO_PROXY|ISOLATED_VPC|PRICE_FILE|DISABLE_(DRY_RUN|LEADER_ELECTION)|INTERRUPTION_QUEUE|(KARPENTER_)?LEADER_ELECTION_\w+|TEMPORAL_\w+)$/;
@@ -96,4 +96,19 @@ function accountOf(settings: Settings, kube: KubeClient): AccountOf {
     made ??= { account: createCloud(settings, kube, pino({ level: 'silent' })).account };
     return made.account;
   };
+}
+
+const states: readonly CheckState[] = ['failed', 'warning', 'skipped', 'ok'];
+const width = Math.max(...states.map((state) => state.length)) + 2;
+
+/** The checks one after the other, each with finding and fix; then the counts by result. */
+export function doctorText(given: readonly CheckResult[]): string {
+  const results = onOneLine(given);
+  const lines = results.flatMap(({ name, state, found, mend }) => [
+    `${state.padEnd(width)}${name}: ${found}`,
+    ...(mend === '' ? [] : [`${' '.repeat(width)}fix: ${mend}`]),
+  ]);
+  const counts = states.map((state) => [state, results.filter((each) => each.state === state).length] as const);
+  const summary = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
+  return `${lines.join('\n')}\n\n${counted(results.length, 'check')}: ${summary.join(', ')}.\n`;
 }

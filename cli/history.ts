@@ -1,13 +1,15 @@
-import type { Command } from 'commander';
-import { Argument, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { UsageError } from './exit.js';
 import { temporalEngine } from './history/engine.js';
 import { lengthText } from './history/retention.js';
-import { lifeOf } from './history/life.js';
+import { type Life, lifeOf, type OpenWorkflow } from './history/life.js';
 import { mostForNodeName, readNode, type Sources } from './history/read-node.js';
 import { liveSettings, readTimeoutMs, withLive } from './live.js';
-import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
+import { age } from './output/status-table.js';
+import { renderTable } from './output/table.js';
+import { onOneLine } from '../core/text.js';
+import { timeText } from '../core/time.js';
 
 /** In a large cluster, hundreds of histories are searched for the name of a Node. */
 const timeoutMs = 120_000;
@@ -47,4 +49,35 @@ export async function knownLife(sources: Sources, name: string): Promise<ReturnT
     `nothing is known of "${name}" in cluster ${sources.cluster}: no NodeClaim in Kubernetes has that name, that Node or that ` +
       `instance, and no workflow in Temporal is about such a NodeClaim or instance, nor any of the newest ${mostForNodeName} launches and terminations about such a Node${kept}`,
   );
+}
+
+/** A node's life as text: one line per step, with the time since the previous one. */
+export function lifeText(life: Life): string {
+  const { nodeClaim, nodePool, node, instance, lines, open, notes } = onOneLine(life);
+  const named = [
+    `NodeClaim ${nodeClaim}`,
+    ...(nodePool === '' ? [] : [`NodePool ${nodePool}`]),
+    ...(node === '' ? [] : [`Node ${node}`]),
+    ...(instance === '' ? [] : [`instance ${instance}`]),
+  ];
+  const rows = lines.map(({ at, afterMs, workflowId = '', what }) => [
+    timeText(at),
+    afterMs === undefined ? '' : `+${age(afterMs)}`,
+    workflowId,
+    what,
+  ]);
+  const sections = [
+    named.join(', '),
+    rows.length === 0
+      ? 'Temporal has kept nothing about it.'
+      : renderTable(['TIME', 'AFTER', 'WORKFLOW', 'WHAT'], rows),
+    open.length === 0 ? '' : `Under way\n${open.map(openLine).join('\n')}`,
+    notes.join('\n'),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function openLine({ workflowId, phase, since, blockedBy }: OpenWorkflow): string {
+  const blocked = blockedBy === '' ? '' : `, blocked by ${blockedBy}`;
+  return `  ${workflowId}: ${phase} since ${timeText(since)}${blocked}`;
 }

@@ -1,3 +1,3 @@
-// Entry point of the commands on files: bundled as one script with a code cache (offline-code.ts).
+// Entry point of the commands on files: bundled as one script with a code cache (bundles.ts).
 export { consolidateOffline } from './consolidate.js';
 export { planOffline } from './plan.js';

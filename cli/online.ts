@@ -1,5 +1,5 @@
 // Entry point of the commands on a live cluster, including `run`: bundled as one script with a code cache
-// (online-code.ts). The code of each command is loaded on use.
+// (bundles.ts). The code of each command is loaded on use.
 import type * as PlanLive from './plan-live.js';
 
 export { liveCommands } from './live-commands.js';

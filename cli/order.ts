@@ -1,19 +1,21 @@
-import type { Command } from 'commander';
+import { createInterface } from 'node:readline/promises';
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import type { Command } from 'commander';
 import { DurationError, parseDuration } from '../core/durations.js';
 import {
-  type ExpediteOrder,
-  type Explanation,
-  type HoldOrder,
-  type Order,
   abortSignal,
   abortUpdate,
   approveSignal,
   approveUpdate,
+  type ExpediteOrder,
   expediteSignal,
   expediteUpdate,
+  type Explanation,
+  type HoldOrder,
   holdSignal,
   holdUpdate,
+  type Order,
+  refusals,
   rejectSignal,
   rejectUpdate,
   retrySignal,
@@ -24,11 +26,44 @@ import {
 import { authorise, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { findWorkflow } from './find-workflow.js';
-import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
-import { ordered, withTemporal } from './temporal.js';
-import { onOneLine } from '../core/text.js';
+import { ordered, RefusedError, withTemporal } from './temporal.js';
+import { onOneLine, printable } from '../core/text.js';
 import { timeText } from '../core/time.js';
+
+/** Prompts the user for one line; null if stdin is not a terminal. */
+type Ask = ((question: string) => Promise<string>) | null;
+
+const terminal: Ask =
+  process.stdin.isTTY && process.stderr.isTTY
+    ? async (question) => {
+        const lines = createInterface({ input: process.stdin, output: process.stderr });
+        try {
+          return await lines.question(question);
+        } finally {
+          lines.close();
+        }
+      }
+    : null;
+
+/**
+ * Sends an order. If it is refused because pods would lose their protection, a user at a terminal may confirm by typing
+ * the subject's name, and it is sent again with `force`. Otherwise throws the refusal.
+ */
+export async function orForced<T>(
+  subject: string,
+  send: (force: boolean) => Promise<T>,
+  ask: Ask = terminal,
+): Promise<T> {
+  try {
+    return await send(false);
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.type !== refusals.breaksProtection || ask === null) throw error;
+    const typed = await ask(`${printable(error.message)}\nType "${subject}" to do it all the same: `);
+    if (typed.trim() !== subject) throw new UsageError('nothing was done');
+    return send(true);
+  }
+}
 
 /** Orders for one running disruption. */
 export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';

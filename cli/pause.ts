@@ -1,16 +1,54 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { DurationError, parseDuration } from '../core/durations.js';
 import { workflowIds } from '../core/ids.js';
-import type { Pause, PauseScope } from '../workflows/messages.js';
-import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
+import {
+  type Pause,
+  type PauseScope,
+  pauseSignal,
+  pauseUpdate,
+  resumeSignal,
+  resumeUpdate,
+} from '../workflows/messages.js';
 import { authorise, onBehalfOption, rights } from './authorise.js';
 import { disruptionReasons } from '../disruption/command.js';
 import { UsageError } from './exit.js';
-import { checkNode } from './known-node.js';
 import { pauseLine, pauseTable } from './output/people-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
+import { createKubeClient } from '../kube/client.js';
+import type { KubeClient } from '../kube/port.js';
+import type { Settings } from '../process/settings.js';
+
+type Reader = Pick<KubeClient, 'get'> & { close(): void };
+
+/**
+ * Throws `UsageError` if no node has that name, since an order for it would have no effect. If the API server does not
+ * respond or denies access, the order proceeds.
+ */
+export async function checkNode(
+  settings: Pick<Settings, 'KUBECONFIG'>,
+  name: string,
+  connect: (settings: Pick<Settings, 'KUBECONFIG'>) => Reader = connected,
+): Promise<void> {
+  let isThere = true;
+  let kube: Reader | undefined;
+  try {
+    kube = connect(settings);
+    isThere = (await kube.get('Node', { name })) !== undefined;
+  } catch {
+    // Unknown.
+  } finally {
+    kube?.close();
+  }
+  if (!isThere) throw new UsageError(`there is no node "${name}"`);
+}
+
+const connected = ({ KUBECONFIG: kubeconfig }: Pick<Settings, 'KUBECONFIG'>): Reader =>
+  createKubeClient({
+    userAgent: 'stowage-order',
+    requestTimeoutMs: 5000,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+  });
 
 interface ScopeOptions {
   readonly cluster?: boolean;

@@ -2,8 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { commandTexts, exampleText, frontierOption, type CommandName } from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveCommands } from './live-commands.js';
-import { loadOffline } from './offline-code.js';
-import { loadOnline } from './online-code.js';
+import { loadOffline, loadOnline } from './bundles.js';
 import { OnceCommand } from './once-command.js';
 import { emit, print, warn } from './output/print.js';
 import { probableKey } from '../packing/requirements/typo.js';
@@ -119,7 +118,7 @@ function addCrds(program: Command): void {
     .addHelpText('after', exampleText('crds'))
     .action(async ({ apply, kubeconfig }: { apply?: boolean; kubeconfig?: string }) => {
       if (apply === true) {
-        const { applyCrds } = await import('./apply-crds.js');
+        const { applyCrds } = await import('./crds.js');
         print(await applyCrds(kubeconfig));
         return;
       }
@@ -150,7 +149,7 @@ function addSettings(program: Command): void {
   add(program, 'settings')
     .addHelpText('after', exampleText('settings'))
     .action(async () => {
-      const { settingsTable } = await import('./settings.js');
+      const { settingsTable } = await import('./settings-command.js');
       emit(settingsTable());
     });
 }
@@ -165,7 +164,7 @@ function addCompletion(program: Command): void {
     )
     .action(async (shell: (typeof shells)[number]) => {
       const { completionScript } = await import('./completion.js');
-      const { describeCommands } = await import('./completion/described.js');
+      const { describeCommands } = await import('./completion.js');
       emit(completionScript(shell, describeCommands(await describedCommands())));
     });
 }

@@ -1,7 +1,8 @@
-import { Help, Option, type Command } from 'commander';
+import { type Command, Help, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
-import { commandTexts, exampleText, type CommandName } from './command-texts.js';
+import { type CommandName, commandTexts, exampleText } from './command-texts.js';
 import { OnceCommand } from './once-command.js';
+import { renderTable } from './output/table.js';
 
 interface SettingsOptions {
   /** The variables that the command accepts; absent: all. */
@@ -64,3 +65,14 @@ export function givenFlags(command: Command): Record<string, string> {
 
 /** Settings of commands that only send orders. */
 export const steeringSettings = /^(CLUSTER_NAME|KUBECONFIG|TEMPORAL_\w+)$/;
+
+/** `stowage settings`: every setting with its flag, variable, default and description. */
+export function settingsTable(): string {
+  const rows = describeSettings().map(({ name, flag, default: fallback, description }) => [
+    flag ?? 'none: a secret',
+    name,
+    fallback ?? '',
+    description,
+  ]);
+  return `${renderTable(['FLAG', 'VARIABLE', 'DEFAULT', 'MEANING'], rows)}\n`;
+}

@@ -1,16 +1,180 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/common';
 import { whyUnobserved } from '../operator/stuck/observed.js';
-import type { Client } from '@temporalio/client';
 import type { Pod } from '../api/kubernetes.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
-import { findStuck, type Finding } from '../operator/stuck/findings.js';
+import { type Finding, findStuck } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-store.js';
-import { disruptState, nothingKnown } from './status-disrupt.js';
 import { clusterRows } from './status-objects.js';
-import type { OfferingRow, StatusReport } from './status-rows.js';
+import type { OfferingRow, StatusReport, WorkflowRow } from './status-rows.js';
 import { type StatusKube, StatusReading } from './status-reading.js';
-import { statusWorkflows } from './status-workflows.js';
+import { messageOf } from '../core/error-message.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import {
+  capacityQuery,
+  explainQuery,
+  type Explanation,
+  leastPossibleQuery,
+  nextWindowQuery,
+  openWorkflowsQuery,
+  pausesQuery,
+  type PoolCapacity,
+  refusedQuery,
+  searchAttributes,
+  staysQuery,
+} from '../workflows/messages.js';
+import { compareText } from '../core/text.js';
+
+interface StatusWorkflows {
+  readonly rows: readonly WorkflowRow[];
+  /** Number of further active workflows. */
+  readonly more: number;
+}
+
+interface Store {
+  readonly client: Client;
+  readonly cluster: string;
+}
+
+type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'startTime' | 'typedSearchAttributes'>;
+
+/** Maximum number of workflows that do not need a user. */
+const mostRunning = 200;
+const askedAtOnce = 10;
+const answerWithinMs = 2000;
+
+const { awaitingApproval, blockedBy, phase } = searchAttributes;
+/** Entity workflows, which always run, are not listed. */
+const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
+/** Every node that expires has a workflow that waits for it. */
+const expiration = 'expireNode';
+const dormant = ['not due', 'starting'];
+
+const listOf = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join(', ')})`;
+
+/**
+ * Workflows that need a user come first, and all of them: a cluster has thousands of workflows that only wait for their
+ * time.
+ */
+const needing = [`${awaitingApproval.name} = true`, `${blockedBy.name} IS NOT NULL`];
+const underWay = [
+  `WorkflowType NOT IN ${listOf([...entities, expiration])}`,
+  `WorkflowType = '${expiration}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
+];
+
+/**
+ * The workflows that need a user, and other active ones. If no worker responds, the phase comes from search attributes.
+ */
+export async function statusWorkflows(store: Store, isAnswered: boolean): Promise<StatusWorkflows> {
+  const found = new Map<string, Listed>();
+  for (const terms of needing) for await (const one of listed(store, terms)) found.set(one.workflowId, one);
+  let shown = 0;
+  let more = 0;
+  for (const terms of underWay)
+    for await (const one of listed(store, terms)) {
+      if (found.has(one.workflowId)) continue;
+      if (shown >= mostRunning) more += 1;
+      else found.set(one.workflowId, one);
+      shown += 1;
+    }
+  const rows = await explained(store.client, [...found.values()], isAnswered);
+  return { rows: rows.sort((a, b) => compareText(a.workflowId, b.workflowId)), more };
+}
+
+const listed = ({ client, cluster }: Store, terms: string): AsyncIterable<Listed> =>
+  client.workflow.list({ query: `${openWorkflowsQuery(cluster)} AND ${terms}` });
+
+/** With limited concurrency. If none of a group responds, no worker runs: the others are not queried. */
+async function explained(client: Client, found: readonly Listed[], isAnswered: boolean): Promise<WorkflowRow[]> {
+  const rows: WorkflowRow[] = [];
+  let answers = isAnswered;
+  for (let i = 0; i < found.length; i += askedAtOnce) {
+    const some = found.slice(i, i + askedAtOnce);
+    const told = answers ? await Promise.all(some.map(async (one) => explain(client, one))) : [];
+    answers &&= told.some((one) => one !== undefined);
+    rows.push(...some.map((one, n) => rowOf(one, told[n])));
+  }
+  return rows;
+}
+
+async function explain(client: Client, { workflowId, runId }: Listed): Promise<Explanation | undefined> {
+  try {
+    return await client.connection.withDeadline(Date.now() + answerWithinMs, () =>
+      client.workflow.getHandle(workflowId, runId).query(explainQuery),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Listed, told?: Explanation): WorkflowRow {
+  const text = (key: typeof searchAttributes.phase): string => attributes.get(key) ?? '';
+  return {
+    workflowId,
+    kind: parseWorkflowId(workflowId)?.kind ?? '',
+    nodePool: text(searchAttributes.nodePool),
+    nodeClaim: text(searchAttributes.nodeClaim),
+    reason: text(searchAttributes.reason),
+    phase: told?.phase ?? text(phase),
+    blockedBy: text(blockedBy),
+    waitingFor: told?.waitingFor ?? '',
+    until: told?.until ?? '',
+    startedAt: startTime.toISOString(),
+    awaitingApproval: attributes.get(awaitingApproval) === true,
+    facts: told?.facts ?? {},
+    ...(told?.question === undefined ? {} : { question: told.question }),
+    ...(told?.blockedBy === undefined ? {} : { causes: told.blockedBy }),
+  };
+}
+
+/** Results of queries to `disrupt` for `status`. */
+type DisruptAnswers = Pick<
+  StatusReport,
+  'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour' | 'leastPossibleWithout'
+> & {
+  readonly capacity: readonly PoolCapacity[];
+};
+
+export const nothingKnown: DisruptAnswers = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
+
+/** Timeout of all queries to `disrupt`; a busy worker takes a second or two. */
+const answersWithinMs = 5000;
+
+/** Queries `disrupt`, for which a worker has to respond. What does not arrive in time is listed as unread. */
+export async function disruptState({
+  client,
+  cluster,
+  reading,
+}: {
+  readonly client: Pick<Client, 'workflow' | 'connection'>;
+  readonly cluster: string;
+  readonly reading: StatusReading;
+}): Promise<DisruptAnswers> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  const deadline = Date.now() + answersWithinMs;
+  const unread: string[] = [];
+  let why = '';
+  const ask = async <T>(what: string, query: QueryDefinition<T>, otherwise: T): Promise<T> => {
+    try {
+      return await client.connection.withDeadline(deadline, () => handle.query(query));
+    } catch (error) {
+      unread.push(what);
+      why = messageOf(error);
+      return otherwise;
+    }
+  };
+  // Sequentially: a call that still retries when the connection is closed would end the process.
+  const pauses = await ask('pauses', pausesQuery, []);
+  const refused = await ask('refusals', refusedQuery, []);
+  const capacity = await ask('prices', capacityQuery, []);
+  const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
+  const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
+  const least = await ask('the lower bound of prices', leastPossibleQuery, {});
+  if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
+  return { pauses, refused, capacity, stays, moreStay, nextWindow, ...least };
+}
 
 /** Karpenter renews its lease every two seconds. */
 const leaseObserveMs = 3000;

@@ -4,7 +4,7 @@ import { readSettings } from '../process/settings.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import { installationChecks } from './doctor/installation.js';
-import type { EngineReader } from './doctor/ports.js';
+import type { EngineReader } from './doctor/check.js';
 
 const page = readFileSync('docs/troubleshooting.md', 'utf8');
 

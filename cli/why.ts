@@ -1,5 +1,5 @@
+import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { WorkflowNotFoundError, type Client, type WorkflowExecutionInfo } from '@temporalio/client';
 import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/text.js';
@@ -18,15 +18,33 @@ import { tailOf } from '../operator/stuck/history-tail.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
-import { liveSettings, readTimeoutMs, withLive, type Live } from './live.js';
+import { type Live, liveSettings, readTimeoutMs, withLive } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { karpenterLease } from '../process/settings.js';
 import { isTerminal } from '../core/pods.js';
 import { statusReport } from './status-report.js';
 import { nodesToShow, poolAnswer } from './why/pool-answer.js';
-import { lastRuns } from './why/last-runs.js';
-import { claimAnswer, claimText, whyText, type ClaimKnown, type Why, type WhyWorkflow } from './why/claim-answer.js';
+import { claimAnswer, type ClaimKnown, claimText, type Why, whyText, type WhyWorkflow } from './why/claim-answer.js';
+
+interface Run {
+  readonly workflowId: string;
+}
+
+/** A workflow that keeps failing has many runs, before those of others. */
+const mostRuns = 500;
+
+/** The first run of each workflow in a list, which is its latest: Temporal lists later runs first. */
+export async function* lastRuns<R extends Run>(runs: AsyncIterable<R>): AsyncGenerator<R> {
+  const seen = new Set<string>();
+  let read = 0;
+  for await (const run of runs) {
+    if (!seen.has(run.workflowId)) yield run;
+    seen.add(run.workflowId);
+    read += 1;
+    if (read >= mostRuns) return;
+  }
+}
 
 const timeoutMs = 5000;
 const workflowsShown = 20;

@@ -11,7 +11,7 @@ type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
 /** A node that is not initialized this long after its claim's creation is no longer awaited. */
 const longestWaitMs = 30 * 60_000;
 
-export interface AwaitedNode {
+interface AwaitedNode {
   /** The claim's name while there is no node. */
   readonly node: string;
   /** Whether Stowage launched the node for the pod; otherwise kube-scheduler or another component nominated it. */

@@ -9,7 +9,7 @@ import { identityOf } from './node-labels.js';
 import { updateClaim, updateNode } from './writes.js';
 
 /** The notice of the cloud for a claim's instance. */
-export interface InterruptionNote {
+interface InterruptionNote {
   readonly kind: string;
   /** Time of the notice, milliseconds since the epoch. */
   readonly at: number;

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 
-export interface NodeLabels {
+interface NodeLabels {
   readonly nodePool: string;
   readonly instanceType: string;
   readonly zone: string;

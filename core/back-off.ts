@@ -1,5 +1,5 @@
 /** Milliseconds. */
-export interface BackOff {
+interface BackOff {
   /** After the first failure. */
   readonly firstMs: number;
   readonly longestMs: number;

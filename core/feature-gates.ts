@@ -9,7 +9,7 @@ export const defaultFeatureGates = {
   CapacityBuffer: false,
 } as const;
 
-export type FeatureGate = keyof typeof defaultFeatureGates;
+type FeatureGate = keyof typeof defaultFeatureGates;
 /** The condition of an object that needs a gate that is off. */
 export const gateIsOff = (
   gate: FeatureGate,

@@ -17,7 +17,7 @@ export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]
 }
 
 /** Why a pod can never be evicted: a budget must be changed first. */
-export interface NeverEvictable {
+interface NeverEvictable {
   readonly kind: 'several' | 'never';
   /** `namespace/name` of each budget. */
   readonly budgets: readonly string[];
@@ -65,7 +65,7 @@ function whySpecNeverAllows({
 }
 
 /** A pod of a node that can never be evicted, and why. */
-export interface UndrainablePod extends NeverEvictable {
+interface UndrainablePod extends NeverEvictable {
   readonly pod: string;
 }
 

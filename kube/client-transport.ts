@@ -52,7 +52,7 @@ export interface Transport {
   close(): void;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly userAgent: string;
   readonly requestTimeoutMs: number;
   /** A stream without data for this long is dead. API servers send a bookmark about every minute. */

@@ -8,7 +8,7 @@ import type { Connection, Credentials } from './client-transport.js';
 import { createRateLimiter, limiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
 
-export interface KubeClientOptions {
+interface KubeClientOptions {
   /** Path of a kubeconfig, or `in-cluster`. Default: KUBECONFIG, `~/.kube/config`, in-cluster, in this order. */
   readonly kubeconfig?: string;
   /** Default `stowage`. */

@@ -1,7 +1,7 @@
 import type { Kind } from './port.js';
 
 /** Where the API server serves a kind. */
-export interface ApiResource {
+interface ApiResource {
   readonly apiVersion: string;
   readonly plural: string;
   readonly namespaced: boolean;

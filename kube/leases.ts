@@ -231,7 +231,7 @@ class Elector {
   }
 }
 
-export interface LeaseQuery {
+interface LeaseQuery {
   readonly client: Pick<KubeClient, 'get'>;
   readonly namespace: string;
   /** Such as `karpenter-leader-election`. */

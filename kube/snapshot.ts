@@ -22,7 +22,7 @@ const fields = {
   disruptionPolicies: 'DisruptionPolicy',
 } as const satisfies Readonly<Record<string, Kind>>;
 
-export type ClusterSnapshot = { readonly [F in keyof typeof fields]: readonly Kinds[(typeof fields)[F]][] };
+type ClusterSnapshot = { readonly [F in keyof typeof fields]: readonly Kinds[(typeof fields)[F]][] };
 
 /** The kinds that a cache must watch for `clusterObjects`. */
 export const snapshotKinds: readonly Kind[] = Object.values(fields);

@@ -30,7 +30,7 @@ export function probeOf(kind: Kind, given: Partial<WatchProbeOptions> = {}): Wat
 const probeDefaults: WatchProbeOptions = { silentMs: 10_000, answerMs: 5000, graceMs: 2000 };
 
 /** The watch to check. */
-export interface ProbedWatch {
+interface ProbedWatch {
   readonly kind: Kind;
   readonly selectors: ListOptions | undefined;
   /** The newest version it delivered. */

@@ -10,7 +10,7 @@ import type { ClusterIdentityStore } from './cluster-identity.js';
 const refusedPollMs = 10_000;
 const pollMs = 60_000;
 
-export interface IdentityGateOptions {
+interface IdentityGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly cluster: string;
   /** UID of `kube-system` of the cluster that had the name before, if this cluster takes it over. */

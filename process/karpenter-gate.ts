@@ -10,7 +10,7 @@ import type { KubeClient } from '../kube/port.js';
 /** Karpenter renews every two seconds, so its lease changes between two polls. */
 const pollMs = 5000;
 
-export interface KarpenterGateOptions {
+interface KarpenterGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
   /** Karpenter's leader lease. */
   readonly lease: { readonly namespace: string; readonly name: string };

@@ -3,7 +3,7 @@ import type { Settings } from './settings.js';
 const imds = 'http://169.254.169.254';
 const imdsMs = 2_000;
 
-export interface InstanceMetadataOptions {
+interface InstanceMetadataOptions {
   /** Address of the instance metadata service. */
   readonly endpoint?: string;
   readonly environment?: Readonly<Record<string, string | undefined>>;

@@ -14,7 +14,7 @@ import { sendOrderPolicy } from './order-headers.js';
 import { ProcessProgress, readyChecks, type Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
-import { exportSdkMetrics } from './sdk-metrics.js';
+import { exportSdkMetrics } from './metrics.js';
 import { SettingsError, type Settings } from './settings.js';
 import {
   connectTemporal,
@@ -33,7 +33,7 @@ import { messageOf } from '../core/error-message.js';
 import { printable } from '../core/text.js';
 import type { Log } from '../core/telemetry.js';
 
-export interface RunOptions {
+interface RunOptions {
   /** Default `all`: operator and worker in one process. */
   readonly role?: Role;
   /** Settings given as flags, by their kebab-case names; they override the environment. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
-import { mixedCluster, crowd, leftovers } from './made-up-clusters.js';
-import { warmUp } from './warm-up.js';
+import { crowd, leftovers, mixedCluster, warmUp } from './warm-up.js';
 
 describe('inputs on which a packing thread warms up', () => {
   test('have many pods, all of which get a node', () => {

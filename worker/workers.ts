@@ -90,7 +90,7 @@ interface WorkerSettings {
 }
 
 /** Dependencies of workers. */
-export interface WorkerWorld extends ActivityDeps {
+interface WorkerWorld extends ActivityDeps {
   readonly settings: WorkerSettings;
   readonly identity: string;
 }
@@ -103,7 +103,7 @@ export interface WorkerTracing {
 }
 
 /** Payload conversion, tracing and build of the workers of this process. */
-export interface WorkerExtras {
+interface WorkerExtras {
   readonly dataConverter?: DataConverter;
   readonly tracing?: WorkerTracing | undefined;
   /** Absent if workers are not versioned. */
@@ -111,7 +111,7 @@ export interface WorkerExtras {
 }
 
 /** Called with the state of workers by queue. */
-export interface WorkerWatch {
+interface WorkerWatch {
   runs(queue: string): void;
   fails(queue: string): void;
 }

@@ -37,7 +37,7 @@ export interface CustomResourceDefinition extends KubernetesObject {
   };
 }
 
-export interface ResourceDefinition<Spec extends z.ZodType, Status extends z.ZodType> {
+interface ResourceDefinition<Spec extends z.ZodType, Status extends z.ZodType> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;

@@ -19,7 +19,7 @@ export interface Rule<T> {
 }
 
 /** A rule about a change, with both values. Such rules are not allowed below lists, whose items have no identity. */
-export interface Transition<T> {
+interface Transition<T> {
   readonly message: string;
   /** CEL over `self` and `oldSelf`. */
   readonly cel: string;
@@ -88,7 +88,7 @@ export function withTransitions<S extends z.ZodType>(schema: S, ...rules: readon
   return marked;
 }
 
-export interface BrokenTransition {
+interface BrokenTransition {
   readonly path: readonly string[];
   readonly message: string;
 }

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { splitByCount, withRanges } from './bin-counts.js';
+import { Choices, splitByCount, withRanges } from './choices.js';
 import type { Market, MarketProblem } from './market.js';
 import { cheapestBins } from '../../test/builders/cheapest-bins.js';
-import { Choices } from './choices.js';
 
 const units = 5_000_000;
 

@@ -1,7 +1,6 @@
 import { ContentSearch } from '../../packing/bins/best-content.js';
 import type { Content, MarketContent, MarketProblem } from './market.js';
-import { bitsOf, MarketRows, type ContentColumn } from './market-rows.js';
-import { mergeMarketItems } from './merge-market-items.js';
+import { bitsOf, type ContentColumn, MarketRows, mergeMarketItems } from './market-rows.js';
 import { CoveringSimplex } from '../../packing/bins/simplex.js';
 
 export interface PatternBound {
@@ -30,7 +29,7 @@ interface Free {
 }
 
 /** Known contents of a problem. */
-export interface KnownContents {
+interface KnownContents {
   /** Of bins of an existing packing. */
   readonly packed?: readonly Content[];
   /** Of bins of the markets, with merged items. */

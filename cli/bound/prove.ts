@@ -4,10 +4,13 @@ import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
 import { fullName } from '../../packing/names.js';
-import { rulesIgnoredByProof } from './ignored-by-proof.js';
 import { explainedAbove } from '../../packing/solve/solve.js';
 import { nearEnough, WorkingPlan } from '../../packing/solve/working-plan.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
+import { hostAffinityText, minValuesTexts, rulesByPods, ruleText } from '../../packing/place/ignored-by-bound.js';
+import type { Part } from '../../packing/place/part.js';
+import type { RuleBook } from '../../packing/topology/rules.js';
+import { type ForcedByRules, podsOfPart } from './forced.js';
 
 /**
  * Work for one bound of one plan: about a second, which few plans need. Twice as much improved one of ten large plans.
@@ -83,7 +86,7 @@ function withBounds(plan: Plan, any: Bound, comparable?: Bound): Plan {
   };
 }
 
-export interface Proof {
+interface Proof {
   readonly bound: number;
   readonly leavesOut: readonly string[];
 }
@@ -131,3 +134,36 @@ function placedClasses(compiled: Compiled, plan: Plan, boundFor: BoundFor): Map<
 
 const levelsOf = ({ levelsByShape }: Compiled, { shape }: PodClass): Compiled['levelsByShape'][number] =>
   levelsByShape[shape.index]!;
+
+/**
+ * Constraints of a plan that `leastPriceOfPlaced` ignores, in words: rules of pods, in order of their number, then
+ * those of NodePools and nodes.
+ */
+function rulesIgnoredByProof(
+  compiled: Compiled,
+  book: RuleBook,
+  {
+    parts,
+    forced,
+    boundFor,
+  }: { readonly parts: readonly Part[]; readonly forced: ForcedByRules; readonly boundFor: BoundFor },
+): string[] {
+  const pods = new Map<string, number>();
+  for (const part of parts) {
+    const ignored = new Set<string>();
+    for (const { podClass, level } of part.members) {
+      const { spread, affinity, antiAffinity, hostAffinity } = book.of(podClass.shape, level);
+      for (const group of [...spread, ...affinity, ...antiAffinity])
+        if (!forced.counted.has(group)) ignored.add(ruleText(group));
+      if (hostAffinity.length > 0 && !part.together) ignored.add(hostAffinityText);
+      if (boundFor === 'any' && compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
+    }
+    for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOfPart(part));
+  }
+  return [
+    ...rulesByPods(pods),
+    ...minValuesTexts(compiled),
+    ...(compiled.nodes.length > 0 ? ['rules by hostname on existing nodes'] : []),
+    'rounding up to whole nodes',
+  ];
+}

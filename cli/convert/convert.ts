@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { stringify } from 'yaml';
+import { isMap, isScalar, parseDocument, stringify, visit } from 'yaml';
 import { customResourceOf } from '../../api/crds.js';
 import { ec2NodeClassKubeletVerdict } from '../../api/aws/node-class-rules.js';
 import { kubeletFields, understoodKubeletFields } from '../../api/aws/kubelet-fields.js';
@@ -9,19 +9,52 @@ import type { KubernetesObject } from '../../api/kubernetes.js';
 import type { OpenApiSchema } from '../../api/schema/openapi.js';
 import type { Resource } from '../../api/schema/resource.js';
 import { kubeletAnnotation, kubeletInAnnotation, nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
-import { cutText, counted } from '../../core/text.js';
+import { counted, cutText } from '../../core/text.js';
 import { canonicalJson } from '../../core/hash.js';
 import { FieldError } from '../objects/check.js';
 import { isRecord, textOf } from '../objects/read-documents.js';
 import type { InputObject, InputText } from './documents.js';
-import { asText, Fields } from './fields.js';
+import { asText, Fields, type Note, Notes } from './fields.js';
 import { convertNodeClass, type IdentityDefaults } from './node-class.js';
-import { convertNodePool, convertProvisioner, type ConvertedPool } from './node-pool.js';
-import { Notes, type Note } from './notes.js';
-import { namesOldKeys, renameKeys } from './workloads.js';
+import { type ConvertedPool, convertNodePool, convertProvisioner } from './node-pool.js';
 import { lookUp } from '../../core/own.js';
 
-export interface Conversion {
+const renamed: Readonly<Record<string, string>> = {
+  'karpenter.sh/do-not-evict': 'karpenter.sh/do-not-disrupt',
+  'karpenter.sh/do-not-consolidate': 'karpenter.sh/do-not-disrupt',
+  'karpenter.sh/provisioner-name': 'karpenter.sh/nodepool',
+};
+
+/** Fields whose value is a label key. */
+const namingFields: ReadonlySet<unknown> = new Set(['key', 'topologyKey']);
+
+/** Whether a text may contain a renamed key. */
+function namesOldKeys(text: string): boolean {
+  return Object.keys(renamed).some((key) => text.includes(key));
+}
+
+/** Renames Karpenter's old annotations and labels in any other object. Comments and formatting are kept. */
+function renameKeys(text: string, notes: Notes): string {
+  const document = parseDocument(text);
+  visit(document, {
+    Pair(_, { key, value }, path) {
+      if (!isScalar(key)) return;
+      const now = lookUp(renamed, String(key.value));
+      const holder = path.at(-1);
+      if (now !== undefined && isMap(holder)) {
+        notes.changed('', `${String(key.value)} becomes ${now}`);
+        if (holder.has(now)) holder.delete(key.value);
+        else key.value = now;
+      } else if (namingFields.has(key.value) && isScalar(value) && lookUp(renamed, String(value.value)) !== undefined) {
+        notes.changed('', `${String(value.value)} becomes ${lookUp(renamed, String(value.value)) ?? ''}`);
+        value.value = lookUp(renamed, String(value.value));
+      }
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+interface Conversion {
   /** YAML documents, in input order. */
   readonly documents: readonly string[];
   readonly notes: readonly Note[];

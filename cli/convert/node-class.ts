@@ -1,9 +1,128 @@
 import { FieldError } from '../objects/check.js';
-import { convertBlockDeviceMappings } from './block-devices.js';
-import { metadataOf, present } from './fields.js';
-import type { Fields, OldMetadata } from './fields.js';
-import { convertAmiSelectorTerms, tagSelectorTerms } from './selectors.js';
+import { type Fields, metadataOf, type OldMetadata, present } from './fields.js';
 import { lookUp } from '../../core/own.js';
+import { parseQuantity } from '../../core/quantities.js';
+
+type TagMap = Record<string, string>;
+
+const mostTerms = 30;
+const idKeys = ['aws-ids', 'aws::ids'];
+
+const split = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+/** All combinations of one value for each key: old selectors separate alternatives by commas. */
+function combinations(tags: TagMap, field: string): TagMap[] {
+  let all: TagMap[] = [{}];
+  for (const [key, value] of Object.entries(tags)) {
+    // An empty value matched the key with any value.
+    const values = value.trim() === '' ? ['*'] : split(value);
+    all = all.flatMap((chosen) => values.map((one) => ({ ...chosen, [key]: one })));
+    if (all.length > mostTerms) throw new FieldError(field, `at most ${mostTerms} combinations of values`, tags);
+  }
+  return all;
+}
+
+function byIds(selector: TagMap): { readonly ids: readonly string[]; readonly tags: TagMap } {
+  const ids = idKeys.flatMap((key) => split(lookUp(selector, key) ?? ''));
+  const tags = Object.fromEntries(Object.entries(selector).filter(([key]) => !idKeys.includes(key)));
+  return { ids, tags };
+}
+
+/** Converts `subnetSelector` or `securityGroupSelector`, a map, to selector terms. */
+function tagSelectorTerms(owner: Fields, name: string): { id?: string; tags?: TagMap }[] | undefined {
+  const selector = owner.texts(name);
+  if (selector === undefined) return undefined;
+  const field = owner.at(name);
+  const { ids, tags } = byIds(selector);
+  owner.notes.changed(field, `becomes ${name}Terms`);
+  if (ids.length === 0) return combinations(tags, field).map((chosen) => ({ tags: chosen }));
+  reportDropped(owner, field, ids, tags);
+  return ids.map((id) => ({ id }));
+}
+
+function reportDropped(owner: Fields, field: string, ids: readonly string[], others: TagMap): void {
+  const dropped = Object.keys(others).join(', ');
+  if (ids.length > 0 && dropped !== '') owner.notes.lost(field, `the ids decide, ${dropped} is dropped`);
+}
+
+/** Converts `amiSelector`, a map, to selector terms; undefined if it is empty. */
+function convertAmiSelectorTerms(
+  owner: Fields,
+  name = 'amiSelector',
+): { id?: string; name?: string; owner?: string; tags?: TagMap }[] | undefined {
+  const selector = owner.texts(name);
+  if (selector === undefined || Object.keys(selector).length === 0) return undefined;
+  const field = owner.at(name);
+  owner.notes.changed(field, 'becomes amiSelectorTerms');
+  const { ids, tags: rest } = byIds(selector);
+  reportDropped(owner, field, ids, rest);
+  if (ids.length > 0) return ids.map((id) => ({ id }));
+  const { 'aws::name': names = '', 'aws::owners': owners = '', ...tags } = rest;
+  const places = split(owners).length === 0 ? [{}] : split(owners).map((one) => ({ owner: one }));
+  const named = split(names).length === 0 ? [{}] : split(names).map((one) => ({ name: one }));
+  const tagged = Object.keys(tags).length === 0 ? [{}] : combinations(tags, field).map((one) => ({ tags: one }));
+  const terms = named.flatMap((each) =>
+    places.flatMap((place) => tagged.map((tag) => ({ ...each, ...place, ...tag }))),
+  );
+  if (terms.length > mostTerms) throw new FieldError(field, `at most ${mostTerms} combinations of values`, selector);
+  return terms;
+}
+
+const plain = /^[1-9][0-9]{0,4}(Gi|G|Ti|T)$/;
+const gibi = 2 ** 30;
+
+/** Block devices are kept; sizes are converted to whole Gi if v1 does not accept their unit. */
+function convertBlockDeviceMappings(owner: Fields): object[] | undefined {
+  return owner.objects('blockDeviceMappings')?.map((mapping) => {
+    const ebs = mapping.object('ebs');
+    const converted = present({
+      deviceName: mapping.text('deviceName'),
+      rootVolume: mapping.flag('rootVolume'),
+      ebs: ebs === undefined ? undefined : volume(ebs),
+    });
+    mapping.finish();
+    return converted;
+  });
+}
+
+function volume(ebs: Fields): object {
+  const size = volumeSize(ebs);
+  const snapshotID = ebs.text('snapshotID');
+  if (size === undefined && snapshotID === undefined) {
+    ebs.notes.check(ebs.at('volumeSize'), 'v1 wants a size or a snapshot; 20Gi, the size that applied, is written');
+  }
+  const converted = present({
+    deleteOnTermination: ebs.flag('deleteOnTermination'),
+    encrypted: ebs.flag('encrypted'),
+    iops: ebs.whole('iops'),
+    kmsKeyID: ebs.text('kmsKeyID'),
+    snapshotID,
+    throughput: ebs.whole('throughput'),
+    volumeInitializationRate: ebs.whole('volumeInitializationRate'),
+    volumeSize: size ?? (snapshotID === undefined ? '20Gi' : undefined),
+    volumeType: ebs.text('volumeType'),
+  });
+  ebs.finish();
+  return converted;
+}
+
+function volumeSize(ebs: Fields): string | undefined {
+  const size = ebs.take('volumeSize');
+  if (size === undefined || (typeof size === 'string' && plain.test(size))) return size;
+  let bytes: number;
+  try {
+    bytes = parseQuantity(size as string | number, 'volumeSize');
+  } catch {
+    throw new FieldError(ebs.at('volumeSize'), 'a size such as 20Gi', size);
+  }
+  const whole = `${Math.max(1, Math.ceil(bytes / gibi))}Gi`;
+  ebs.notes.changed(ebs.at('volumeSize'), `${size as string | number} becomes ${whole}`);
+  return whole;
+}
 
 /** Values that old objects take from settings of the controller. */
 export interface IdentityDefaults {

@@ -13,7 +13,7 @@ import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcom
 
 /** The node class kind of each CLOUD_PROVIDER. */
 export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;
-export type NodeClassKind = (typeof nodeClassKinds)[keyof typeof nodeClassKinds];
+type NodeClassKind = (typeof nodeClassKinds)[keyof typeof nodeClassKinds];
 
 type Kube = Pick<KubeClient, 'list'>;
 interface WithConditions extends KubernetesObject {

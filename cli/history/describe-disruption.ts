@@ -12,9 +12,7 @@ import type {
   ExpireNodeResult,
 } from '../../workflows/messages.js';
 import { hourly } from '../output/table.js';
-import { callOf, fieldsOf, phaseOf, resultOf, taintText } from './read-fields.js';
-import type { Step } from './records.js';
-import type { About, Describer } from './describer.js';
+import { type About, callOf, type Describer, fieldsOf, phaseOf, resultOf, type Step, taintText } from './records.js';
 import { timeText } from '../../core/time.js';
 
 const phases: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkflowKind } from '../../core/ids.js';
-import { lifeText } from './life-table.js';
+import { lifeText } from '../history.js';
 import { lifeOf } from './life.js';
 import type { NodeRecords, Step } from './records.js';
 import { lifeEntries } from './life-entries.js';

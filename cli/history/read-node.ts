@@ -7,12 +7,46 @@ import { inBatches } from '../../core/at-once.js';
 import { counted } from '../../core/text.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { Engine, Listed } from './engine.js';
-import { fieldsOf, resultOf } from './read-fields.js';
-import { readPlannedPods } from './planned-pods.js';
-import type { NodeRecords, Run, RunRef } from './records.js';
+import { callOf, fieldsOf, type NodeRecords, resultOf, type Run, type RunRef, type Step } from './records.js';
 import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 import { UsageError } from '../exit.js';
+import type { CreateClaimsInput, CreatedClaim } from '../../activities/provisioning/contract.js';
+
+type Created = Readonly<{ created: readonly CreatedClaim[] }>;
+
+/** Plans start batches of launches, which start launches: the plan is in the grandparent. */
+const generations = 2;
+
+/**
+ * Pods for which a claim was planned, from the history of the workflow that created it; empty if that is not retained.
+ */
+async function readPlannedPods(engine: Engine, runs: readonly Run[], claimName: string): Promise<readonly string[]> {
+  const launch = runs.find(({ kind }) => kind === 'launch');
+  let parent = launch === undefined ? undefined : parentOf(launch.steps);
+  for (let i = 0; i < generations && parent !== undefined; i++) {
+    // Its history may be deleted before that of the launch.
+    const steps: readonly Step[] = await engine.steps(parent).catch(() => []);
+    const pods = podsOf(steps, claimName);
+    if (pods !== undefined) return pods;
+    parent = parentOf(steps);
+  }
+  return [];
+}
+
+function parentOf(steps: readonly Step[]): RunRef | undefined {
+  const started = steps.find((step) => step.is === 'started');
+  return started?.is === 'started' ? started.parent : undefined;
+}
+
+function podsOf(steps: readonly Step[], claimName: string): readonly string[] | undefined {
+  for (const step of steps) {
+    const call = callOf<CreateClaimsInput, Created>(step, 'createClaims');
+    const claim = call?.result.created?.find(({ name }) => name === claimName);
+    if (claim !== undefined) return call?.input.claims?.[claim.index]?.pods;
+  }
+  return undefined;
+}
 
 /** Maximum number of launches, and of terminations, searched for a Node's name. */
 export const mostForNodeName = 500;

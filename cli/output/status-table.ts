@@ -2,20 +2,61 @@ import type {
   ClaimRow,
   DriftRow,
   OfferingRow,
+  PoolRow,
   ProblemRow,
   StatusReport,
   UnplacedRow,
   WorkflowRow,
 } from '../status-rows.js';
-import { effectsOf, type AskedQuestion, type NextWindow } from '../../workflows/messages.js';
+import { type AskedQuestion, effectsOf, type NextWindow } from '../../workflows/messages.js';
 import { arePoolsUnread } from '../status-reading.js';
 import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
-import { counted, verb, onOneLine } from '../../core/text.js';
-import { poolTable } from './pool-table.js';
-import { renderTable } from './table.js';
+import { counted, onOneLine, verb } from '../../core/text.js';
+import { hourly, renderTable } from './table.js';
 import { timeText } from '../../core/time.js';
+
+/** NodePools with their cost and its lower bound; with a total if there are several. */
+export function poolTable({
+  pools,
+  ...least
+}: Pick<StatusReport, 'pools' | 'leastPossiblePerHour' | 'leastPossibleWithout'>): string {
+  const rows = pools.map((pool) => [
+    ...[pool.nodePool, pool.ready, pool.nodes, ...priceCells(pool)],
+    ...[pool.limits.join(', '), [pool.message, ...draining(pool)].filter((text) => text !== '').join('; ')],
+  ]);
+  return renderTable(
+    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LOWER BOUND', 'LIMITS', 'MESSAGE'],
+    pools.length < 2 ? rows : [...rows, totalOf(pools, least)],
+  );
+}
+
+/** Pods may move to a cheaper NodePool, so the bound for all is not the sum of those for each. */
+function totalOf(pools: readonly PoolRow[], least: Omit<Price, 'pricePerHour'>): (string | number)[] {
+  const nodes = pools.reduce((sum, pool) => sum + pool.nodes, 0);
+  const known = pools.every(({ pricePerHour }) => pricePerHour !== undefined);
+  const price = known ? { pricePerHour: pools.reduce((sum, pool) => sum + (pool.pricePerHour ?? 0), 0) } : {};
+  return ['all', '', nodes, ...priceCells({ ...price, ...least }), '', ''];
+}
+
+const draining = ({ draining: count }: PoolRow): string[] =>
+  count === undefined ? [] : [`${count} of the nodes ${verb(count, 'is', 'are')} draining`];
+
+type Price = Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour' | 'leastPossibleWithout'>;
+
+/** The price without its distance from the bound if the bound is for other pods or another time. */
+function priceCells({
+  pricePerHour: price,
+  leastPossiblePerHour: least,
+  leastPossibleWithout: without = 0,
+}: Price): string[] {
+  if (price === undefined) return ['', ''];
+  if (least === undefined) return [hourly(price), ''];
+  if (without > 0) return [hourly(price), `${hourly(least)} (without ${counted(without, 'pod')})`];
+  const above = least > 0 && price >= least ? ` (+${Math.round((price / least - 1) * 100)}%)` : '';
+  return [hourly(price), `${hourly(Math.min(least, price))}${above}`];
+}
 
 /**
  * The state of the cluster and of Stowage as text: what needs a user, what is wrong, what is in progress, what exists,

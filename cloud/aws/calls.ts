@@ -42,8 +42,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { createCaller, type Caller, type CallerOptions } from './caller.js';
-import { watchExchanges, type Exchange } from './exchanges.js';
+import { type Caller, type CallerOptions, createCaller, type Exchange, watchExchanges } from './caller.js';
 import { createAgents, get, type Agents, type NetworkOptions } from './http-agents.js';
 import { createHash, createHmac } from 'node:crypto';
 import { lookUp } from '../../core/own.js';

@@ -26,7 +26,7 @@ export interface CapacitySettings {
   readonly knownCapacity?: (resource: string, promised: number) => number;
 }
 
-export interface MachineResources {
+interface MachineResources {
   readonly capacity: Resources;
   readonly overhead: Resources;
 }

@@ -20,7 +20,7 @@ import type { ZonalShifts } from './zonal-shift.js';
 
 const catalogueMs = 5 * 60_000;
 
-export interface CatalogueSources {
+interface CatalogueSources {
   readonly options: AwsOptions;
   readonly clock: Clock;
   /** Undefined if zonal shift is disabled. */

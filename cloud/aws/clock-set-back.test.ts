@@ -3,7 +3,7 @@ import { DomainError } from '../../core/failures.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { Batcher } from './instances.js';
 import { Cached } from './cached.js';
-import { Limiter } from './limiter.js';
+import { Limiter } from './caller.js';
 
 const hour = 3_600_000;
 

@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import type { AwsOptions } from './options.js';
 
 /** Data of the cluster that nodes need to join it. */
-export interface ClusterFactsValue {
+interface ClusterFactsValue {
   readonly clusterEndpoint: string;
   readonly caBundle: string | undefined;
   readonly serviceCidr: string | undefined;

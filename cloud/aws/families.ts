@@ -4,7 +4,7 @@ import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 /**
  * Differences between AMI families that matter to Stowage (instance-types/family-traits, launch-templates/user-data).
  */
-export interface FamilyTraits {
+interface FamilyTraits {
   readonly os: 'linux' | 'windows';
   /** Value of `node.kubernetes.io/windows-build`. */
   readonly windowsBuild?: string;

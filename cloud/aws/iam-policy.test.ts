@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { iamActions, impliedActions } from './iam-actions.js';
-import { iamPolicy } from './iam-policy.js';
+import { iamActions, iamPolicy, impliedActions } from './iam-policy.js';
 import { cloudFormationYaml, policyJson } from './iam-template.js';
 
 const folder = join(process.cwd(), 'cloud', 'aws');

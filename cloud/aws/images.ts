@@ -20,7 +20,7 @@ export class UnsupportedAliasError extends Error {
   override readonly name = 'UnsupportedAliasError';
 }
 
-export interface ImagesOptions {
+interface ImagesOptions {
   readonly calls: Pick<AwsCalls, 'describeImages' | 'getParameter'>;
   readonly clock: Clock;
   /** Kubernetes version of the cluster as `major.minor`, such as 1.34. */

@@ -1,10 +1,10 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import type { ResolvedAmi } from '../../api/aws/ec2-node-class.js';
+import type { ResolvedAmi, ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
 import { awsLabels } from '../../api/aws/labels.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import type { InstanceType } from '../../core/instance-type.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { intersects } from '../../core/launch-options.js';
 import { SharedRequirements } from '../../core/shared-requirements.js';
 import { isDomainError } from '../../core/failures.js';
@@ -14,8 +14,212 @@ import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
 import { resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
-import { OfferingBuilder } from './offerings.js';
 import type { NetworkInterface } from '../../api/aws/network-interfaces.js';
+import { lookUp } from '../../core/own.js';
+import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import { type PlacementGroup, placementKey } from './placement-groups.js';
+import { type ShiftedZone, shiftOf } from './zonal-shift.js';
+
+interface Zone {
+  readonly zoneId: string | undefined;
+  readonly exhausted: boolean;
+  readonly shift: ShiftedZone | undefined;
+}
+
+/** The common part of offerings of many types. */
+interface Place {
+  readonly zone: string;
+  readonly capacityType: (typeof unreservedCapacityTypes)[number];
+  /** Key of the placement group. */
+  readonly placement: string | undefined;
+  readonly requirements: readonly NodeSelectorRequirement[];
+}
+
+const unreservedCapacityTypes = ['on-demand', 'spot'] as const;
+
+const reservationKeys = [
+  awsLabels.capacityReservationId,
+  awsLabels.capacityReservationType,
+  awsLabels.capacityReservationInterruptible,
+] as const;
+
+const placementKeys = [awsLabels.placementGroupId, awsLabels.placementGroupPartition] as const;
+
+/** Keys of offerings for which the type has the union of the values. */
+const unionKeys = [labels.zone, labels.zoneId, labels.capacityType, ...reservationKeys, ...placementKeys];
+
+/** Reserved capacity is paid for already: its price only orders reservations (reserved-capacity/price). */
+const reservedPriceShare = 1 / 10_000_000;
+
+/** Makes the offerings of every type of a catalogue (instance-types/offerings). */
+class OfferingBuilder {
+  private readonly zones: ReadonlyMap<string, Zone>;
+  private readonly outsideReservations: readonly Place[];
+  private readonly besideReservations: readonly Place[];
+
+  constructor(
+    private readonly input: CatalogueInput,
+    private readonly shared: SharedRequirements,
+  ) {
+    this.zones = zonesOf(input.nodeClass.status?.subnets ?? [], input);
+    this.outsideReservations = this.places({});
+    // If other offerings of a type are in a reservation, these state that they are in none.
+    this.besideReservations = this.places(Object.fromEntries(reservationKeys.map((key) => [key, undefined])));
+  }
+
+  of(info: InstanceTypeInfo): Offering[] {
+    return [...this.bought(info), ...this.reserved(info.InstanceType ?? '')];
+  }
+
+  /** The type's requirements for keys of its offerings. */
+  unionOf(offerings: readonly Offering[]): readonly NodeSelectorRequirement[] {
+    return unionKeys.map((key) => union(offerings, key));
+  }
+
+  private places(more: Readonly<Record<string, undefined>>): Place[] {
+    const groups = placementsOf(this.input.placementGroup);
+    return [...this.zones].flatMap(([zone, { zoneId }]) =>
+      unreservedCapacityTypes.flatMap((capacityType) => {
+        const where = labelRequirements({
+          [labels.capacityType]: capacityType,
+          [labels.zone]: zone,
+          ...(zoneId === undefined ? {} : { [labels.zoneId]: zoneId }),
+          ...more,
+        });
+        return groups.map(({ requirements, key }) => ({
+          zone,
+          capacityType,
+          placement: key,
+          requirements: this.shared.list([...where, ...requirements]),
+        }));
+      }),
+    );
+  }
+
+  private bought(info: InstanceTypeInfo): Offering[] {
+    const name = info.InstanceType ?? '';
+    const { prices, machines, unavailable } = this.input;
+    const offered = machines.zones.get(name);
+    const usage: readonly string[] = info.SupportedUsageClasses ?? [];
+    const offerings: Offering[] = [];
+    for (const { zone, capacityType, placement, requirements } of this.placesOf(name)) {
+      if (offered?.has(zone) !== true || !usage.includes(capacityType)) continue;
+      const price = capacityType === 'spot' ? lookUp(lookUp(prices.spot, name), zone) : lookUp(prices.onDemand, name);
+      offerings.push({
+        requirements,
+        price: (price ?? 0) + this.extraPrice(zone),
+        ...(capacityType === 'on-demand' && price !== undefined ? { machinePrice: price } : {}),
+        ...availability(price, this.zones.get(zone)!, unavailable.get(capacityType, name, zone, placement)),
+      });
+    }
+    return offerings;
+  }
+
+  private placesOf(type: string): readonly Place[] {
+    const reservations = this.input.nodeClass.status?.capacityReservations ?? [];
+    const isReserved = reservations.some(({ instanceType }) => instanceType === type);
+    return isReserved ? this.besideReservations : this.outsideReservations;
+  }
+
+  private reserved(type: string): Offering[] {
+    const { nodeClass, placementGroup, prices, reservedCount } = this.input;
+    const own = (nodeClass.status?.capacityReservations ?? []).filter(
+      (reservation) => reservation.instanceType === type && this.zones.has(reservation.availabilityZone),
+    );
+    return own.map((reservation) => {
+      const { id, availabilityZone, reservationType, interruptible, state } = reservation;
+      const zone = this.zones.get(availabilityZone);
+      const count = reservedCount?.(id) ?? 0;
+      const machine = (lookUp(prices.onDemand, type) ?? 0) * reservedPriceShare;
+      const requirements = labelRequirements({
+        ...(placementGroup === undefined ? {} : { [awsLabels.placementGroupId]: placementGroup.id }),
+        [labels.capacityType]: 'reserved',
+        [labels.zone]: availabilityZone,
+        ...(zone?.zoneId === undefined ? {} : { [labels.zoneId]: zone.zoneId }),
+        [awsLabels.capacityReservationId]: id,
+        [awsLabels.capacityReservationType]: reservationType,
+        [awsLabels.capacityReservationInterruptible]: String(interruptible === true),
+      });
+      const usable = count > 0 && state === 'active' && zone?.exhausted !== true && zone?.shift === undefined;
+      return {
+        requirements,
+        price: machine + this.extraPrice(availabilityZone),
+        available: usable,
+        reservationCapacity: count,
+        ...(usable
+          ? {}
+          : { unavailableReason: state === 'active' ? 'the reservation is used up' : 'the reservation ends soon' }),
+      };
+    });
+  }
+
+  /** Price of volumes and the public address of a node in a zone, dollars per hour (instance-types/whole-price). */
+  private extraPrice(zone: string): number {
+    const { extras, publicZones, nodeClass } = this.input;
+    if (extras === undefined) return 0;
+    const isPublic = nodeClass.spec.associatePublicIPAddress ?? publicZones?.has(zone) ?? false;
+    return extras.volumes + (isPublic ? extras.publicAddress : 0);
+  }
+}
+
+function zonesOf(
+  subnets: readonly ResolvedSubnet[],
+  { subnetExhausted: exhausted = () => false, shifts = [] }: CatalogueInput,
+): ReadonlyMap<string, Zone> {
+  const zones = new Map<string, Zone>();
+  for (const subnet of subnets) {
+    const others = zones.get(subnet.zone)?.exhausted ?? true;
+    zones.set(subnet.zone, {
+      zoneId: subnet.zoneID,
+      exhausted: others && exhausted(subnet.id),
+      shift: shiftOf(shifts, subnet.zone, subnet.zoneID),
+    });
+  }
+  return zones;
+}
+
+/** Each partition is a separate offering, so that pods can be spread over partitions (instance-types/partitions). */
+function placementsOf(
+  group: PlacementGroup | undefined,
+): readonly { readonly requirements: NodeSelectorRequirement[]; readonly key?: string }[] {
+  if (group === undefined) return [{ requirements: [] }];
+  const inGroup = (partition?: string): { requirements: NodeSelectorRequirement[]; key: string } => ({
+    requirements: labelRequirements({
+      [awsLabels.placementGroupId]: group.id,
+      ...(partition === undefined ? {} : { [awsLabels.placementGroupPartition]: partition }),
+    }),
+    key: placementKey(group.id, partition) ?? '',
+  });
+  if (group.partitions === 0) return [inGroup()];
+  return Array.from({ length: group.partitions }, (_, i) => inGroup(String(i + 1)));
+}
+
+function availability(
+  price: number | undefined,
+  { exhausted, shift }: Zone,
+  refused: ReturnType<UnavailableOfferings['get']>,
+): Pick<Offering, 'available' | 'unavailableReason' | 'unavailableUntil' | 'unpriced'> {
+  if (shift !== undefined) {
+    return {
+      available: false,
+      unavailableReason: 'a zonal shift leads away from the zone',
+      unavailableUntil: shift.until,
+    };
+  }
+  if (exhausted) return { available: false, unavailableReason: 'no subnet of the zone has free addresses' };
+  if (refused !== undefined) {
+    return { available: false, unavailableReason: refused.reason, unavailableUntil: refused.until };
+  }
+  if (price === undefined) return { available: false, unavailableReason: 'no current price is known', unpriced: true };
+  return { available: true };
+}
+
+function union(offerings: readonly Offering[], key: string): NodeSelectorRequirement {
+  const values = new Set<string>();
+  for (const { requirements } of offerings)
+    for (const value of requirements.find((each) => each.key === key)?.values ?? []) values.add(value);
+  return values.size === 0 ? { key, operator: 'DoesNotExist' } : { key, operator: 'In', values: [...values].sort() };
+}
 
 /**
  * The instance types that a node class can launch, with capacity, overhead, labels and offerings

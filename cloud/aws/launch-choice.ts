@@ -16,7 +16,7 @@ export interface LaunchStage {
 }
 
 /** The remaining attempts, best first; or why there are none. */
-export type LaunchChoice =
+type LaunchChoice =
   | { readonly kind: 'stages'; readonly stages: readonly LaunchStage[] }
   | { readonly kind: 'none'; readonly message: string };
 

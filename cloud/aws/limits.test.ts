@@ -4,7 +4,7 @@ import { Cached, CachedByKey } from './cached.js';
 import { dnsSuffixOf } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
-import { Limiter } from './limiter.js';
+import { Limiter } from './caller.js';
 
 /** A clock that stands until someone sleeps, and then jumps to the end of the sleep. */
 function steppingClock(): Clock & { time: number } {

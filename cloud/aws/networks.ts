@@ -7,7 +7,7 @@ import { compareText } from '../../core/text.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 
 /** A subnet with the data that launches need. */
-export interface Subnet extends ResolvedSubnet {
+interface Subnet extends ResolvedSubnet {
   readonly freeAddresses: number;
 }
 

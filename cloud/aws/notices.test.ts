@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseInterruption } from './interruption-messages.js';
+import { parseInterruption } from './interruption-queue.js';
 import { readStatus } from './status-poll.js';
 
 const id = 'i-0123456789abcdef0';

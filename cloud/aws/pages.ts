@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/failures.js';
-import type { IamAction } from './iam-actions.js';
+import type { IamAction } from './iam-policy.js';
 
 /** More pages than any AWS list has: the longest, spot prices, has some fifty. */
 const mostPages = 10_000;

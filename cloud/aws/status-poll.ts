@@ -28,7 +28,7 @@ const questions = [
   { Name: 'system-status.status', Values: ['impaired'] },
 ];
 
-export interface StatusPollOptions {
+interface StatusPollOptions {
   readonly calls: Pick<AwsCalls, 'describeInstanceStatus'>;
   readonly clock: Clock;
   readonly onProblem?: ((message: string) => void) | undefined;

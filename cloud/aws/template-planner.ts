@@ -28,7 +28,7 @@ import { bindsByDefault } from './user-data/bottlerocket.js';
 import { renderUserData } from './user-data/user-data.js';
 import { lookUp } from '../../core/own.js';
 
-export interface TemplateOfType {
+interface TemplateOfType {
   readonly template: string;
   readonly imageId: string;
 }

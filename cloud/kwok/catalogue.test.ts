@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalQuantity } from './canonical-quantity.js';
-import { offeringLabels, parseCatalogue, writeCatalogue } from './catalogue.js';
+import { canonicalQuantity, offeringLabels, parseCatalogue, writeCatalogue } from './catalogue.js';
 
 const large = {
   name: 'm5.large',

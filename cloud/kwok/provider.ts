@@ -14,7 +14,7 @@ import type { CloudInstance, CloudProvider, LaunchedInstance, LaunchRequest, Nod
 import { kwokWellKnownLabels, offeringLabels } from './catalogue.js';
 import { messageOf } from '../../core/error-message.js';
 
-export interface KwokOptions {
+interface KwokOptions {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
   readonly types: readonly InstanceType[];
   /** Milliseconds since the epoch. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { messageOf } from '../../core/error-message.js';
 import { requestServer } from '../http.js';
 
-export interface CodecServerOptions {
+interface CodecServerOptions {
   readonly codec: PayloadCodec;
   /**
    * Required of callers: as a bearer token, or as the first part of the path, since the Temporal UI cannot send this

@@ -3,7 +3,7 @@ import type { TemporalSettings } from '../temporal-options.js';
 import { encryptingCodec } from './codec.js';
 import { KeyRing } from './key-ring.js';
 
-export type OnProblem = (message: string) => void;
+type OnProblem = (message: string) => void;
 
 /**
  * The data converter of clients: the SDK's, with encryption if a key file is configured. Throws `SettingsError` for an

@@ -69,7 +69,7 @@ function problemsOf({ issues }: z.ZodError): string[] {
   );
 }
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   readonly file: string;
   readonly now: () => number;
   /** Called if a formerly valid file becomes invalid; its last valid keys stay in use. */

@@ -1,7 +1,6 @@
 import type { Node } from '../../api/kubernetes.js';
 import { parseResources, type Resources } from '../../core/quantities.js';
-import { type Family, type Sample, inBaseUnits, secondsSince } from './family.js';
-import type { PodSums, Scrape } from './scrape.js';
+import { type Family, inBaseUnits, type PodSums, type Sample, type Scrape, secondsSince } from './scrape.js';
 import { lookUp } from '../../core/own.js';
 
 /** Series for each node, which DISABLE_CLUSTER_STATE_OBSERVABILITY omits. */

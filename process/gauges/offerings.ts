@@ -1,8 +1,7 @@
 import { labels } from '../../api/labels.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { Family, Sample } from './family.js';
-import type { Scrape } from './scrape.js';
+import type { Family, Sample, Scrape } from './scrape.js';
 
 interface Seen {
   available: boolean;

@@ -1,9 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import { isTerminal } from '../../core/pods.js';
-import type { Family, Sample } from './family.js';
-import { secondsSince } from './family.js';
-import type { Labels, Scrape } from './scrape.js';
+import { type Family, type Labels, type Sample, type Scrape, secondsSince } from './scrape.js';
 
 const ofNode = ['nodepool', 'zone', 'arch', 'capacity_type', 'instance_type', 'managed'] as const;
 

@@ -2,8 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { parseResources } from '../../core/quantities.js';
 import { allowance, type PoolCount } from '../../disruption/budgets/budgets.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
-import { type Family, type Sample, inBaseUnits } from './family.js';
-import type { Scrape } from './scrape.js';
+import { type Family, inBaseUnits, type Sample, type Scrape } from './scrape.js';
 
 const reasons = ['Empty', 'Underutilized', 'Drifted'] as const;
 type Reason = (typeof reasons)[number];

@@ -4,14 +4,12 @@ import type { Registry } from 'prom-client';
 import type { ActivityDeps } from '../../activities/deps.js';
 import { metricName } from '../metrics.js';
 import { buildInfo } from './build-info.js';
-import { clusterFamilies } from './cluster.js';
-import { definitionConditions, objectConditions } from './conditions.js';
-import type { Family } from './family.js';
+import { clusterFamilies, definitionConditions, objectConditions } from './cluster.js';
+import { type Family, nodeColumns, Scrape } from './scrape.js';
 import { nodeFamilies } from './nodes.js';
 import { offeringFamilies } from './offerings.js';
 import { podFamilies } from './pods.js';
 import { poolFamilies } from './pools.js';
-import { nodeColumns, Scrape } from './scrape.js';
 
 /**
  * Gauges of the cluster's state with Karpenter's names (metrics/of-the-cluster), computed from the cache at each

@@ -132,7 +132,7 @@ function sumPods({ cache }: ActivityDeps): ReadonlyMap<string, PodSums> {
   );
 }
 
-/** Pods with equal specs share their containers in the cache (kube/slim-pod.ts): each spec is computed once. */
+/** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
 function measuring(): (spec: PodSpec) => { readonly requests: Amounts; readonly limits: Amounts } {
   const reader = new QuantityReader();
   const known = new Map<unknown, { requests: Amounts; limits: Amounts }>();
@@ -165,4 +165,25 @@ function sum(all: readonly Amounts[]): Amounts {
   const total = new Map<string, number>();
   for (const amounts of all) for (const [name, amount] of amounts) total.set(name, (total.get(name) ?? 0) + amount);
   return total;
+}
+
+export type Sample = readonly [labels: Labels, value: number];
+
+/** One metric of the cluster's state, computed at each scrape. */
+export interface Family {
+  /** Without the prefix `karpenter_`, which is added except to names that begin with `operator_`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly samples: (scrape: Scrape) => Iterable<Sample> | Promise<Iterable<Sample>>;
+}
+
+/** CPU in cores, as usual in Prometheus; other resources in their base unit. */
+export function inBaseUnits(resource: string, amount: number): number {
+  return resource === 'cpu' ? amount / 1000 : amount;
+}
+
+/** Seconds from a time of the API server until `now`, at least 0; 0 if there is none. */
+export function secondsSince(at: string | undefined, now: number): number {
+  return Math.max(0, (now - Date.parse(at ?? '')) / 1000) || 0;
 }

@@ -23,7 +23,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-export interface Exported {
+interface Exported {
   /** URL of a collector for OTLP over HTTP. */
   readonly endpoint: string;
   readonly cluster: string;

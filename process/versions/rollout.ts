@@ -34,7 +34,7 @@ export async function buildIdFor(
   return settings.WORKER_BUILD_ID ?? `${buildInfo().version}-${await workflowDigest()}`;
 }
 
-export interface RolloutOptions {
+interface RolloutOptions {
   readonly deployment: Deployment;
   /** Undefined if this process's workers have no version. */
   readonly buildId: string | undefined;

@@ -11,7 +11,7 @@ const example = (name) => fileURLToPath(new URL(`../../examples/${name}`, import
 
 /** Plans and consolidations of small cases. */
 async function rehearseOffline() {
-  const { rehearse } = await load('cli/offline-code.js');
+  const { rehearse } = await load('cli/bundles.js');
   const { makeCase } = await load('tools/bench/case-files.js');
   const scratch = mkdtempSync(join(tmpdir(), 'stowage-build-'));
   try {
@@ -39,7 +39,7 @@ async function rehearseOffline() {
 }
 
 async function rehearseOnline() {
-  const { rehearseOnline: rehearse } = await load('cli/online-code.js');
+  const { rehearseOnline: rehearse } = await load('cli/bundles.js');
   return rehearse();
 }
 

@@ -1,10 +1,76 @@
+import { parse, stringify } from 'yaml';
 import { taints as taintNames } from '../../../api/labels.js';
 import { DomainError } from '../../../core/failures.js';
-import { al2UserData } from './al2.js';
-import { al2023UserData } from './al2023.js';
+import { al2UserData, kubeletArguments } from './al2.js';
 import { bottlerocketUserData } from './bottlerocket.js';
-import type { UserDataInput } from './input.js';
-import { windowsUserData } from './windows.js';
+import { kubeletLabels, type UserDataInput } from './input.js';
+import { kubeletSettings } from '../kubelet.js';
+import { isMime, type MimePart, readMime, writeMime } from './mime.js';
+
+const nodeConfigType = 'application/node.eks.aws';
+
+/** AL2023: the user's parts first, the generated NodeConfig last, since nodeadm gives precedence to the latter. */
+function al2023UserData(input: UserDataInput): string {
+  return writeMime([...customParts(input.custom), { contentType: nodeConfigType, body: nodeConfig(input) }]);
+}
+
+function customParts(custom: string | undefined): readonly MimePart[] {
+  if (custom === undefined || custom.trim() === '') return [];
+  if (isMime(custom)) return readMime(custom);
+  if (isNodeConfig(custom)) return [{ contentType: nodeConfigType, body: custom }];
+  return [{ contentType: 'text/x-shellscript; charset="us-ascii"', body: custom }];
+}
+
+function isNodeConfig(text: string): boolean {
+  try {
+    const document: unknown = parse(text);
+    return document !== null && typeof document === 'object' && 'kind' in document && document.kind === 'NodeConfig';
+  } catch {
+    return false;
+  }
+}
+
+function nodeConfig(input: UserDataInput): string {
+  if (input.serviceCidr === undefined) {
+    throw new DomainError(
+      'NodeClassNotReady',
+      'ClusterCIDRResolutionFailed: AL2023 needs the address range of the services',
+    );
+  }
+  const labels = kubeletLabels(input.labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  return stringify(
+    {
+      apiVersion: 'node.eks.aws/v1alpha1',
+      kind: 'NodeConfig',
+      metadata: {},
+      spec: {
+        cluster: {
+          name: input.clusterName,
+          apiServerEndpoint: input.clusterEndpoint,
+          ...(input.caBundle === undefined ? {} : { certificateAuthority: input.caBundle }),
+          cidr: input.serviceCidr,
+        },
+        kubelet: {
+          config: {
+            ...input.kubelet,
+            maxPods: input.maxPods,
+            registerWithTaints: input.taints.map(({ key, value, effect }) => ({
+              key,
+              ...(value === undefined ? {} : { value }),
+              effect,
+            })),
+          },
+          ...(labels === '' ? {} : { flags: [`--node-labels="${labels}"`] }),
+        },
+        ...(input.raid0 ? { instance: { localStorage: { strategy: 'RAID0' } } } : {}),
+      },
+    },
+    // nodeadm reads YAML 1.1, in which `on` and `yes` are booleans.
+    { lineWidth: 0, compat: 'yaml-1.1' },
+  );
+}
 
 /** EC2's limit before encoding. */
 export const userDataLimit = 16_384;
@@ -40,4 +106,32 @@ function render(input: UserDataInput): string {
     case 'Custom':
       return input.custom ?? '';
   }
+}
+
+/** Windows: the user's PowerShell first, then a call of the image's bootstrap script. */
+function windowsUserData(input: UserDataInput): string {
+  const dns = kubeletSettings(input.kubelet).clusterDNS?.[0];
+  const call = [
+    `& $EKSBootstrapScriptFile -EKSClusterName '${input.clusterName}' -APIServerEndpoint '${input.clusterEndpoint}'`,
+    ...(input.caBundle === undefined ? [] : [`-Base64ClusterCA '${input.caBundle}'`]),
+    `-KubeletExtraArgs '${kubeletArguments(input).join(' ')}'`,
+    ...(dns === undefined ? [] : [`-DNSClusterIP '${dns}'`]),
+  ].join(' ');
+  return [
+    '<powershell>',
+    ...customLines(input.custom),
+    '[string]$EKSBootstrapScriptFile = "$env:ProgramFiles\\Amazon\\EKS\\Start-EKSBootstrap.ps1"',
+    call,
+    '</powershell>',
+  ].join('\n');
+}
+
+function customLines(custom: string | undefined): string[] {
+  if (custom === undefined || custom.trim() === '') return [];
+  return [
+    custom
+      .replace(/^\s*<powershell>/i, '')
+      .replace(/<\/powershell>\s*$/i, '')
+      .trim(),
+  ];
 }

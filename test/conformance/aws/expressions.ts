@@ -1,4 +1,4 @@
-import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
+import { kubeletVerdict, type Kubelet } from '../../../api/aws/node-class-rules.js';
 import { evaluate, type Variables } from '../../../cloud/aws/expression.js';
 import { kubeletSettings } from '../../../cloud/aws/kubelet.js';
 import { hasExpressions, resolvedKubelet } from '../../../cloud/aws/kubelet-expressions.js';

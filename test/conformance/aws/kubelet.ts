@@ -1,4 +1,4 @@
-import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
+import { kubeletVerdict, type Kubelet } from '../../../api/aws/node-class-rules.js';
 import { about, gives, notApplicable, same, type ConformanceCase } from '../conformance-case.js';
 
 const issuesOf = (kubelet: Kubelet | undefined) => kubeletVerdict(kubelet, 'AL2023', true)?.issues ?? [];

@@ -1,4 +1,4 @@
-import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
+import { kubeletVerdict, type Kubelet } from '../../../api/aws/node-class-rules.js';
 import type { AmiFamily, EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
 import { about, gives, same, type Check, type ConformanceCase } from '../conformance-case.js';

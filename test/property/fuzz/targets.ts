@@ -16,7 +16,7 @@ import { convertObjects } from '../../../cli/convert/convert.js';
 import { loadObjects } from '../../../cli/objects/load.js';
 import { parseDocument, parseJson } from '../../../cli/objects/read-documents.js';
 import { evaluate, ExpressionError } from '../../../cloud/aws/expression.js';
-import { parseInterruption } from '../../../cloud/aws/interruption-messages.js';
+import { parseInterruption } from '../../../cloud/aws/interruption-queue.js';
 import { isMime, readMime } from '../../../cloud/aws/user-data/mime.js';
 import type { UserDataInput } from '../../../cloud/aws/user-data/input.js';
 import { renderUserData } from '../../../cloud/aws/user-data/user-data.js';

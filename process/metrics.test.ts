@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { Gauge, Registry } from 'prom-client';
 import { metricsText } from './http.js';
-import { exportSdkMetrics } from './sdk-metrics.js';
+import { exportSdkMetrics } from './metrics.js';
 
 let exporter: Server | undefined;
 afterEach(() => {

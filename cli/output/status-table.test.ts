@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { poolTable } from './pool-table.js';
+import { poolTable } from './status-table.js';
 
 const pool = (nodePool: string, prices: object) => ({
   ...{ nodePool, ready: 'True', message: '', nodes: 2, limits: [], ...prices },

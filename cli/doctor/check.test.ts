@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../../test/builders/manual-clock.js';
-import { failed, okCheck, skipped, someOf, warning } from './check.js';
-import type { Check } from './check.js';
-import { runChecks } from './run-checks.js';
+import { type Check, failed, okCheck, runChecks, skipped, someOf, warning } from './check.js';
 
 const clock = createManualClock();
 const check = (name: string, run: Check['run'], more: Partial<Check> = {}): Check => ({

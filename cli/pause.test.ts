@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkNode } from './known-node.js';
+import { checkNode } from './pause.js';
 
 const check = (get: () => Promise<unknown>): Promise<void> =>
   checkNode({}, '__proto__', () => ({ get: get as never, close: () => undefined }));

@@ -2,8 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
 import { ec2NodeClasses, type AmiFamily } from './ec2-node-class.js';
 import { kubeletFields, understoodKubeletFields } from './kubelet-fields.js';
-import { kubeletVerdict, type Kubelet } from './kubelet-rules.js';
-import { amiAlias, ec2NodeClassKubeletVerdict, ec2NodeClassWarnings, resolvedAmiFamily } from './node-class-rules.js';
+import {
+  amiAlias,
+  ec2NodeClassKubeletVerdict,
+  ec2NodeClassWarnings,
+  type Kubelet,
+  kubeletVerdict,
+  resolvedAmiFamily,
+} from './node-class-rules.js';
 
 /** The verdict as the reason and the fields it names. */
 function verdict(
