@@ -8,10 +8,10 @@ import type { ClusterObjects } from '../types.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
 
 const strategy = 'buffer.x-k8s.io/active-capacity';
-/** The lowest priority there is. */
+/** The lowest possible priority. */
 const lowestPriority = -2147483648;
 
-/** CapacityBuffers and the objects that they may refer to. */
+/** CapacityBuffers and the objects they may refer to. */
 export type BufferObjects = Pick<
   ClusterObjects,
   'capacityBuffers' | 'deployments' | 'podTemplates' | 'replicaSets' | 'statefulSets'
@@ -33,21 +33,24 @@ export function isActive({ spec, metadata }: CapacityBuffer): boolean {
   return spec.provisioningStrategy === strategy && metadata.deletionTimestamp === undefined;
 }
 
-/** Why a buffer is none: Karpenter's reason, and what is wrong in words. */
+/** Why a buffer cannot be resolved: Karpenter's reason, and a message. */
 export interface Unresolved {
   readonly reason: 'PodTemplateNotFound' | 'ScalableRefNotFound' | 'ResolutionFailed';
   readonly message: string;
 }
 
-/** What a buffer comes to. */
+/** A resolved buffer. */
 export interface Resolved {
-  /** Number of virtual pods (capacity-buffers/size): the larger of its number and its share of the workload, within its limits. */
+  /**
+   * Number of virtual pods (capacity-buffers/size): the larger of its number and its percentage of the workload, within
+   * its limits.
+   */
   readonly size: number;
-  /** Of the PodTemplate that it names. */
+  /** Generation of its PodTemplate. */
   readonly generation?: number;
 }
 
-/** The size of a buffer, or why it has none (capacity-buffers/status). */
+/** The size of a buffer, or why it cannot be resolved (capacity-buffers/status). */
 export function resolveBuffer(objects: BufferObjects, buffer: CapacityBuffer): Resolved | Unresolved {
   const source = sourceOf(objects, buffer);
   if ('reason' in source) return source;
@@ -55,7 +58,7 @@ export function resolveBuffer(objects: BufferObjects, buffer: CapacityBuffer): R
   return { size: chunks(buffer, source), ...(generation !== undefined && { generation }) };
 }
 
-/** The buffer of a virtual pod by the pod's key, as `namespace/name`; of no meaning for other pods. */
+/** The buffer (`namespace/name`) of a virtual pod with this key; meaningless for other pods. */
 export function bufferOfPod(pod: string): string {
   return pod.replace(/-buffer-\d+$/, '');
 }
@@ -121,10 +124,10 @@ function newestReplicaSet(
   return owned[0];
 }
 
-/** Bounds the virtual pods of one buffer, since the API server accepts any number. */
+/** Limits the virtual pods of one buffer, since the API server accepts any number. */
 const mostChunks = 10_000;
 
-/** How many chunks: the larger of a number and a share of the workload, as far as the limits go. */
+/** Number of chunks: the larger of a number and a percentage of the workload, within the limits. */
 function chunks({ spec }: CapacityBuffer, { template, replicas }: Source): number {
   const fixed = spec.replicas;
   const share = spec.percentage === undefined ? undefined : Math.ceil((replicas * spec.percentage) / 100);
@@ -164,7 +167,7 @@ function virtualPod({ metadata }: CapacityBuffer, template: PodTemplateSpec, ind
       ...(template.metadata?.labels === undefined ? {} : { labels: template.metadata.labels }),
     },
     virtual: true,
-    // A template that names a node would count as bound.
+    // A template with a node name would make the pod count as bound.
     spec: { ...spec, nodeName: '', ...(kept === undefined ? {} : { volumes: kept }), priority: lowestPriority },
   };
 }

@@ -28,7 +28,8 @@ function isByName(types: Catalogue): boolean {
 }
 
 /**
- * Sorts offerings. Caches the order of the last type, since most types have the same zones and capacity types in the same order.
+ * Sorts offerings. Caches the order of the previous type, since most types have the same zones and capacity types in
+ * the same order.
  */
 class OfferingSorter {
   private before: readonly Offering[] = [];

@@ -33,7 +33,7 @@ export interface Catalogue {
   readonly named: ReadonlySet<number>;
 }
 
-/** A trie of offerings by their requirements: cheaper than a text of all requirements as a key. */
+/** A trie of offerings by their requirements, cheaper than a text of all requirements as a key. */
 interface TermsNode {
   readonly next: Map<string, TermsNode>;
   terms?: Terms;
@@ -54,7 +54,7 @@ export class CatalogueReader {
 
   constructor(private readonly keyIndex: ReadonlyMap<string, number>) {}
 
-  /** Each catalogue once. */
+  /** Reads each catalogue once. */
   read(types: readonly InstanceType[]): Catalogue {
     let catalogue = this.catalogues.get(types);
     if (catalogue === undefined) {
@@ -84,14 +84,14 @@ export class CatalogueReader {
       const terms = this.termsLike(i, offering) ?? this.termsOf(type, offering);
       const entry = { offering, terms };
       this.last[i] = entry;
-      // The same terms may come from another catalogue: note their keys for this one too.
+      // The same terms may come from another catalogue: record their keys for this one too.
       for (const key of terms.tests.keys()) decided.add(key);
       entries.push(entry);
     }
     return { type, tests, entries };
   }
 
-  /** The terms of the offering at the same position of the last type, if they are equal, as nearly always. */
+  /** The terms of the offering at the same position in the previous type, if they are equal, as in most cases. */
   private termsLike(place: number, { requirements, reservationCapacity, commitment }: Offering): Terms | undefined {
     const last = this.last[place];
     if (last === undefined || reservationCapacity !== undefined || commitment !== undefined) return undefined;
@@ -143,7 +143,7 @@ const isReserved = ({ reservationCapacity, requirements }: Offering): boolean =>
   reservationCapacity !== undefined ||
   requirements.some(({ key, values }) => key === labels.capacityType && values?.includes('reserved') === true);
 
-/** The id of a commitment, used where reservations have theirs. */
+/** The id of a commitment, in place of a reservation id. */
 export const commitmentId = (name: string): string => `commitment ${name}`;
 
 const reservationSuffix = 'capacity-reservation-id';

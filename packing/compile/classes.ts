@@ -24,7 +24,7 @@ export interface PodShape {
 export interface Demand {
   readonly index: number;
   readonly amounts: ReadonlyMap<string, number>;
-  /** The quantity that does not parse, if there is one. */
+  /** The quantity that cannot be parsed, if any. */
   readonly error?: string;
 }
 
@@ -43,10 +43,10 @@ export class Classes {
   readonly all: PodClass[] = [];
   private readonly shapeIndex = new Map<string, PodShape>();
   private readonly demandIndex = new Map<string, Demand>();
-  /** Demands of pods with only CPU and memory requests, by both as written. */
+  /** Demands of pods with only CPU and memory requests, by their text. */
   private readonly plainDemands = new Map<string, Map<string, Demand>>();
   private readonly classIndex = new Map<number, PodClass>();
-  /** The last pod: pods of one workload mostly follow each other. */
+  /** The previous pod: pods of one workload mostly follow each other. */
   private last: { readonly pod: Pod; readonly extra: string; readonly shape: PodShape } | undefined;
   private lastDemand: { readonly pod: Pod; readonly demand: Demand } | undefined;
 
@@ -54,9 +54,9 @@ export class Classes {
     private readonly dimensions: Dimensions,
     private readonly quantities: QuantityReader,
     private readonly labelKeys: readonly string[],
-    /** Further text that distinguishes pods, such as their volumes. */
+    /** Additional text that distinguishes pods, such as their volumes. */
     private readonly extraText: (pod: Pod) => string,
-    /** A pod as it comes again elsewhere. */
+    /** A pod as its owner creates it again after a move. */
     private readonly asMoved: (pod: Pod) => Pod = (pod) => pod,
   ) {}
 
@@ -89,7 +89,7 @@ export class Classes {
     return shape;
   }
 
-  /** The demand of a pod where it is. */
+  /** The demand of a pod on its current node. */
   demandOf(pod: Pod): Demand {
     const requests = plainRequests(pod);
     if (requests === undefined) return this.anyDemandOf(pod);

@@ -4,23 +4,23 @@ import { compareText } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
 
-/*
- * Savings Plans and reserved instances (instance-types/commitments). An on-demand offering that one covers is listed twice, at
- * the covered and at the full price; a covered one uses up the commitment.
+/**
+ * Savings Plans and reserved instances (instance-types/commitments). A covered on-demand offering is listed twice, at
+ * the covered and at the full price; the covered one uses the commitment.
  */
 
 /** A commitment in the form that packing uses. */
 export interface Term {
   readonly name: string;
-  /** Its size: dollars per hour at its own rates, normalized units, or instances. */
+  /** Its size: dollars per hour at its rates, normalized units, or instances. */
   readonly amount: number;
   /** How much of it an instance uses, given its list price; undefined if it does not cover the instance. */
   readonly use: (instanceType: string, zone: string, price: number) => number | undefined;
 }
 
 /**
- * Price of covered capacity, as a share of the list price. It costs nothing, but other nodes can then not use the commitment;
- * with a price of zero, larger machines than needed would be chosen for small savings elsewhere.
+ * Price of covered capacity, as a share of the list price. Using it costs nothing, but other nodes can then not use the
+ * commitment; at a price of zero, larger machines than needed would be chosen for small savings elsewhere.
  */
 const coveredShare = 0.01;
 
@@ -34,7 +34,7 @@ const order = (commitment: Commitment): number =>
       ? 2
       : 3;
 
-/** The commitments in force now. */
+/** The commitments currently in force. */
 export function termsOf(commitments: readonly Commitment[], now: number): readonly Term[] {
   return commitments
     .filter(({ until }) => until === undefined || Date.parse(until) > now)

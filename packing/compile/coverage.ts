@@ -9,18 +9,18 @@ import { machinePrice, termsOf, commitmentValueOf, type Term } from './commitmen
 import { offeringLabelsOf, viewNodes, type CompiledNode } from './nodes.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
 
-/** What commitments cover of the running nodes, and what is left of them. */
+/** The running nodes that commitments cover, and the remaining commitments. */
 export interface Coverage {
   /** Commitments that are not used up, in the order in which AWS applies them. */
   readonly open: readonly Term[];
-  /** By commitment name: how much is left, in the unit of the commitment. */
+  /** By commitment name: the remaining amount, in the unit of the commitment. */
   readonly left: ReadonlyMap<string, number>;
   /** Nodes that are covered at least in part, by name. */
   readonly nodes: ReadonlyMap<string, CoveredNode>;
 }
 
 interface CoveredNode {
-  /** By how much the node is cheaper, dollars per hour. */
+  /** Reduction of the price of the node, dollars per hour. */
   readonly saving: number;
   /** How much it uses of each commitment, by name. */
   readonly taken: ReadonlyMap<string, number>;
@@ -103,7 +103,7 @@ function fullestFirst(nodes: readonly CompiledNode[], pods: readonly Pod[]): Com
   return [...nodes].sort((a, b) => shares.get(b)! - shares.get(a)! || compareText(a.name, b.name));
 }
 
-/** Quantities that do not parse count as zero here; the error is reported where the pod is packed. */
+/** Quantities that cannot be parsed count as zero here; packing reports the error. */
 function requestsOf({ spec }: Pod, quantities: QuantityReader): ReadonlyMap<string, number> {
   try {
     return podRequests(spec, quantities);

@@ -74,9 +74,9 @@ function isNewer({ metadata: a }: Pod, { metadata: b }: Pod): boolean {
 }
 
 /**
- * The spec of a pod of the DaemonSet. Taken from a running pod, because LimitRanges, RuntimeClasses, vertical autoscaling and
- * webhooks change what the template says. The node affinity by which the DaemonSet controller ties that pod to its host is left
- * out.
+ * The spec of a pod of the DaemonSet. Taken from a running pod, because LimitRanges, RuntimeClasses, vertical
+ * autoscaling and webhooks change the template's spec. The node affinity by which the DaemonSet controller ties that
+ * pod to its host is removed.
  */
 function specOf({ spec: { template } }: DaemonSet, sample: Pod | undefined): PodSpec {
   if (sample === undefined) return template.spec;

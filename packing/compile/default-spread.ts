@@ -50,7 +50,7 @@ export class DefaultSpread {
     return keys;
   }
 
-  /** A text that distinguishes pods by their owner's selector; their labels are compared elsewhere. */
+  /** A key that distinguishes pods by their owner's selector; labels are compared elsewhere. */
   text(pod: Pod): string {
     return this.concerns(pod) ? (this.ownerOf(pod)?.text ?? '') : '';
   }
@@ -91,7 +91,8 @@ export class DefaultSpread {
 }
 
 /**
- * The selector of a workload, and a text that is equal for equal selectors; `replaces`: it overrides Services for the same label.
+ * The selector of a workload, and a key that is equal for equal selectors; `replaces`: it overrides Services for the
+ * same label.
  */
 class Owner {
   readonly text: string;

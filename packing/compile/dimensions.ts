@@ -1,4 +1,4 @@
-/** Assigns a column to each resource: cpu, memory and pods first, others once a pod or DaemonSet requests them. */
+/** Assigns a column to each resource: cpu, memory and pods first, others when a pod or DaemonSet requests them. */
 export class Dimensions {
   readonly names: string[] = ['cpu', 'memory', 'pods'];
   private readonly index = new Map(this.names.map((name, i) => [name, i]));
@@ -21,8 +21,8 @@ export class Dimensions {
   }
 
   /**
-   * Sorts the columns once all resources are known, so that they do not depend on the order of the input. Resources that only
-   * running pods use have no column.
+   * Sorts the columns after all resources were added, so that they do not depend on the order of the input. Resources
+   * that only running pods use have no column.
    */
   seal(): void {
     const others = this.names.splice(3).sort();

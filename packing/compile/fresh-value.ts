@@ -1,6 +1,9 @@
 import { accepts, type Requirement } from '../requirements/requirement.js';
 
-/** The least whole number that satisfies the requirement and that nothing else mentions. */
+/**
+ * The smallest integer that satisfies the requirement and is not in `taken`. If there is none: a taken value that does,
+ * or undefined if the label may be missing.
+ */
 export function freshValue(requirement: Requirement, taken: ReadonlySet<string>): string | undefined {
   const from = requirement.gte ?? 0n;
   const last = requirement.lte ?? from + BigInt(requirement.values.length + taken.size);

@@ -7,9 +7,9 @@ import type { Requirements } from '../requirements/requirements.js';
 import { mostDomains } from './key-space.js';
 import { topologyKeysOf } from './pod-terms.js';
 
-/*
- * Each value of a topology key is a domain of its own. With a key of very many values, such as the instance type, every offering
- * is distinct, which makes the whole pass more expensive, even for a thousand ordinary pods in it.
+/**
+ * Each value of a topology key is a separate domain. With a key of very many values, such as the instance type, every
+ * offering is distinct, which makes the whole pass expensive, even for a thousand ordinary pods in it.
  */
 
 /** Keys with more values than this have high cardinality. */
@@ -23,8 +23,8 @@ type Values = ReadonlyMap<string, ReadonlySet<string>>;
 const known = new WeakMap<readonly InstanceType[], Values>();
 
 /**
- * The label keys with so many values in catalogues or NodePools that topology rules about them are expensive, with the number of
- * values.
+ * The label keys with so many values in catalogues or NodePools that topology rules with them are expensive, with the
+ * number of values.
  */
 export function highCardinalityKeys(
   catalogues: Iterable<readonly InstanceType[]>,
@@ -51,7 +51,8 @@ export function undecidedKeys(
 }
 
 /**
- * Label keys that new nodes of these NodePools may have: those of every node, and those that a NodePool or its catalogue names.
+ * Label keys that new nodes of these NodePools may have: those of every node, and those that a NodePool or its
+ * catalogue defines.
  */
 export function newNodeKeys(
   wellKnown: Iterable<string>,
@@ -136,7 +137,8 @@ export function mayKeepAway({ term, pod }: RunningAntiAffinity, other: Pod): boo
 }
 
 /**
- * The number of values of the high-cardinality key in a rule that concerns the pod, its own or one of a running pod; 0 if none.
+ * The number of values of the high-cardinality key in a rule that concerns the pod, of the pod or of a running pod; 0
+ * if none.
  */
 export function highCardinalityValues(pod: Pod, { keys, runningAntiAffinity }: HighCardinalityTopology): number {
   let most = mostValues(pod, keys);

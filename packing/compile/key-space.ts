@@ -6,17 +6,17 @@ import { canonicalText, type Requirements } from '../requirements/requirements.j
 export interface Constraint {
   readonly index: number;
   readonly requirements: Requirements;
-  /** Indexes of the keys in the key space, each with the requirement on it. */
+  /** Indices of the keys in the key space, each with its requirement. */
   readonly keys: Int32Array;
   readonly tests: readonly Requirement[];
 }
 
-/** The most values of one label of a NodePool that become domains; values that pods or nodes have are not counted. */
+/** Maximum number of values of one label in a NodePool that become domains; values of pods or nodes are not limited. */
 export const mostDomains = 128;
 
 /**
- * The label keys that constraints, NodePools or topology rules refer to. Values of a key that all constraints treat alike form
- * one value class, so that instance types fall into few profiles even if they have many labels.
+ * The label keys that constraints, NodePools or topology rules refer to. Values of a key that all constraints treat
+ * alike form one value class, so that instance types form few profiles even if they have many labels.
  */
 export class KeySpace {
   readonly keys: string[] = [];
@@ -30,7 +30,7 @@ export class KeySpace {
   private readonly exact = new Set<number>();
   private readonly onNodes = new Map<number, Set<string>>();
   private readonly byText = new Map<string, Constraint>();
-  /** Constraints of pods, and their texts on each key; all others are of DaemonSets alone. */
+  /** Constraints of pending pods; all others belong only to DaemonSets. */
   private readonly asked = new Set<Constraint>();
   private readonly askedTexts: Set<string>[] = [];
   private newNodeKeyCount = 0;
@@ -55,12 +55,12 @@ export class KeySpace {
     return this.index.get(name);
   }
 
-  /** Makes each value of the key a class of its own, because it is a topology key. */
+  /** Makes each value of the key a separate class, because it is a topology key. */
   keepValues(name: string): void {
     this.exact.add(this.key(name));
   }
 
-  /** Notes the value of a node, for a key with more values in a NodePool than may become domains. */
+  /** Records the value of a node, for a key with more values in a NodePool than may become domains. */
   noteOnNode(key: number, value: string): void {
     let values = this.onNodes.get(key);
     if (values === undefined) this.onNodes.set(key, (values = new Set<string>()));
@@ -75,7 +75,7 @@ export class KeySpace {
     return this.exact.has(key);
   }
 
-  /** The constraint of a pod that waits for a place. */
+  /** The constraint of a pod that needs a node. */
   ask(requirements: Requirements): Constraint {
     const constraint = this.intern(requirements);
     if (this.asked.has(constraint)) return constraint;
@@ -85,12 +85,12 @@ export class KeySpace {
     return constraint;
   }
 
-  /** Constraints of pods that wait for a place. */
+  /** Constraints of pods that need a node. */
   get askedConstraints(): readonly Constraint[] {
     return this.constraints.filter((each) => this.asked.has(each));
   }
 
-  /** Whether a pod that waits for a place says something about the key, or spreads by it. */
+  /** Whether a pod that needs a node has a requirement on the key, or spreads by it. */
   isAsked(key: number): boolean {
     return this.exact.has(key) || this.askedTexts[key]!.size > 0;
   }
@@ -113,7 +113,7 @@ export class KeySpace {
     return constraint;
   }
 
-  /** A constraint for one lookup: not interned, and without keys that nothing refers to. */
+  /** A constraint for one lookup: not interned, and without unused keys. */
   probe(requirements: Requirements): Constraint {
     const keys: number[] = [];
     const tests: Requirement[] = [];
@@ -126,7 +126,10 @@ export class KeySpace {
     return { index: -1, requirements, keys: Int32Array.from(keys), tests };
   }
 
-  /** The value class of a value; undefined stands for a missing label. Call it only after all constraints are added. */
+  /**
+   * The value class of a value; undefined means that the label is missing. Call it only after all constraints are
+   * added.
+   */
   classOf(key: number, value: string | undefined): number {
     const classes = this.classes[key]!;
     const known = classes.get(value);
@@ -144,15 +147,15 @@ export class KeySpace {
     return index;
   }
 
-  /** A text that is equal for values of one class; the value itself if each is a class of its own. */
+  /** A key that is equal for values of one class; the value itself if each is a separate class. */
   likeness(key: number, value: string | undefined): string {
     return this.texts[key]![this.classOf(key, value)]!;
   }
 
   /**
-   * Sorts the keys after all constraints are added, so that their indexes do not depend on the order of the input. Keys of labels
-   * that new nodes may have (`ofNewNodes`) come first: of the tens of thousands that pods may name these are few. Returns a text
-   * that is equal for key spaces that classify values alike.
+   * Sorts the keys after all constraints are added, so that their indices do not depend on the order of the input. Keys
+   * of labels that new nodes may have (`ofNewNodes`) come first: they are few among the tens of thousands that pods may
+   * use. Returns a key that is equal for key spaces that classify values alike.
    */
   seal(ofNewNodes: ReadonlySet<string>): string {
     const isOfNewNode = this.keys.map((name) => ofNewNodes.has(name));
@@ -184,12 +187,12 @@ export class KeySpace {
     return text;
   }
 
-  /** The keys of labels that new nodes may have; these have the lowest indexes. */
+  /** The keys of labels that new nodes may have; these have the lowest indices. */
   newNodeKeys(): readonly string[] {
     return this.keys.slice(0, this.newNodeKeyCount);
   }
 
-  /** Values that constraints on `key` name; for bounds also the neighbouring numbers. */
+  /** Values in constraints on `key`; for bounds also the adjacent numbers. */
   mentioned(key: number): Set<string> {
     const values = new Set<string>();
     for (const { values: named, gte, lte } of this.tests[key]!.values()) {

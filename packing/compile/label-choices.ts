@@ -9,10 +9,10 @@ export interface LabelCandidate {
   readonly valueClass: number;
 }
 
-/** The chosen values by key; keys with their first candidate are left out. */
+/** The chosen values by key; keys with their first candidate are omitted. */
 export type LabelChoice = ReadonlyMap<number, LabelCandidate>;
 
-/** Chooses values for labels that a NodePool leaves open, where there are too many combinations to try all. */
+/** Chooses values for labels that a NodePool leaves open, if there are too many combinations to try all. */
 export class LabelChoices {
   /** In an order that does not depend on the input. */
   private readonly constraints: readonly Constraint[];
@@ -25,8 +25,8 @@ export class LabelChoices {
   }
 
   /**
-   * The combinations that constraints ask for: first the default, then one for each constraint, then one for each value; at most
-   * `most`.
+   * The combinations that constraints require: first the default, then one for each constraint, then one for each
+   * value; at most `most`.
    */
   asked(open: ReadonlyMap<number, readonly LabelCandidate[]>, most: number): readonly LabelChoice[] {
     const choices = new Map<string, LabelChoice>([['', new Map()]]);

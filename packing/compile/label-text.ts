@@ -1,7 +1,7 @@
 import { lookUp } from '../../core/own.js';
 type Labels = Readonly<Record<string, string>>;
 
-/** With more keys than this it is faster to go through the pod's labels. */
+/** With more keys than this it is faster to iterate over the pod's labels. */
 const fewKeys = 64;
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
@@ -12,7 +12,7 @@ function setOf(keys: readonly string[]): ReadonlySet<string> {
   return set;
 }
 
-/** A text of the labels with these keys, equal for equal labels if the list of keys is the same. */
+/** A key that is equal for equal labels, if the list of keys is the same. */
 export function labelText(labels: Labels, keys: readonly string[]): string {
   let text = '';
   if (keys.length <= fewKeys) {

@@ -6,25 +6,25 @@ import type { LabelCandidate } from './label-choices.js';
 import type { Pool } from './pools.js';
 import type { ValueChoices } from './value-choices.js';
 
-/** Domains that NodePools which no pod of the pass tolerates may have each for itself. */
+/** Maximum number of profiles for domains of NodePools that no pod of the pass tolerates. */
 const mostDomainProfiles = 20_000;
 
-/*
- * Each choice of values for the labels that a NodePool leaves open is a copy of all that it offers. With several such labels the choices
- * multiply, so that a few pods could ask for more copies than memory holds.
+/**
+ * Each combination of values for the labels that a NodePool leaves open multiplies its offerings. With several such
+ * labels the combinations multiply too, so a few pods could require more copies than fit in memory.
  */
 
-/** Copies of offerings, all NodePools together, that are within bounds. */
+/** Maximum number of copied offerings of all NodePools together. */
 const mostRows = 640_000;
 const mostVariantsOfPool = 256;
-/** Of labels that no pod of the pass asks about. */
+/** Maximum number of values for labels that no pod of the pass uses. */
 const mostUnasked = 8;
-/** What a pool offers without any choice, and what one pod asks for. */
+/** The default combination, and one for a pod's constraint. */
 const leastVariantsOfPool = 2;
 
-/** How many choices of label values each NodePool may have. */
+/** How many combinations of label values each NodePool may have. */
 export function mostVariantsOf(pools: readonly Pool[], space: KeySpace, wellKnown: ReadonlySet<string>): number {
-  // What no instance type decides every NodePool leaves open.
+  // Every NodePool leaves labels open that no instance type determines.
   const isOpenToAll = undecidedKeys(wellKnown, pools).some((key) => {
     const index = space.find(key);
     return index !== undefined && space.mentioned(index).size > 1;
@@ -38,28 +38,31 @@ export function mostVariantsOf(pools: readonly Pool[], space: KeySpace, wellKnow
   return Math.max(leastVariantsOfPool, Math.min(mostVariantsOfPool, Math.floor(mostRows / Math.max(1, offered))));
 }
 
-/** A choice of values for some keys: that of `key`, after those before it. */
+/** A combination of values: that of `key`, in addition to the previous ones. */
 export interface Variant {
-  /** Stands for the pool and for the classes of all its values. */
+  /** Identifies the pool and the classes of all its values. */
   readonly id: number;
   readonly before?: Variant;
   readonly key: number;
   readonly value: string | undefined;
 }
 
-/** Before any key has its value. */
+/** The empty combination. */
 const noChoice = (id: number): Variant => ({ id, key: -1, value: undefined });
 
-/** By key of the key space; undefined stands for a label that nodes lack. */
+/** By key of the key space; undefined means that nodes lack the label. */
 export function variantValues(variant: Variant, keys: number): (string | undefined)[] {
   const values = new Array<string | undefined>(keys).fill(undefined);
   for (let each = variant; each.before !== undefined; each = each.before) values[each.key] = each.value;
   return values;
 }
 
-/** The choices of values for the labels that a NodePool and its types leave open. Equal choices have one id. */
+/**
+ * The combinations of values for the labels that a NodePool and its types leave open. Equal combinations have the same
+ * id.
+ */
 export class LabelVariants {
-  /** Numbers for sequences of value classes: what follows a number in the next key. */
+  /** Numbers for sequences of value classes: the next number by number and class. */
   private readonly folds = new Map<number, number>();
   private readonly poolIds = new Map<string, number>();
   private nextId = 1;
@@ -67,14 +70,14 @@ export class LabelVariants {
   private readonly domainValues = new Set<number>();
   private domainsNoted = 0;
 
-  /** `keyCount`: of the keys that new nodes may have; `mostVariants`: of one NodePool. */
+  /** `keyCount`: number of keys that new nodes may have; `mostVariants`: limit per NodePool. */
   constructor(
     private readonly space: KeySpace,
     private readonly values: ValueChoices,
     private readonly bounds: { readonly keyCount: number; readonly mostVariants: number },
   ) {}
 
-  /** Stands for the pool; for its taints alone where it is not used. */
+  /** Identifies the pool; only its taints if it is unused. */
   idOf({ index, taints }: Pool, isUsed: boolean): number {
     const text = isUsed ? String(index) : JSON.stringify(taints);
     let id = this.poolIds.get(text);
@@ -82,7 +85,10 @@ export class LabelVariants {
     return id;
   }
 
-  /** All choices of values for these keys where they are not too many; else those that pods ask for, one key or one constraint at a time. */
+  /**
+   * All combinations of values for these keys if they are not too many; otherwise those that pods require, one key or
+   * one constraint at a time.
+   */
   all(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
     const candidates = this.choicesOf(keys, joint);
     let count = 1;
@@ -101,7 +107,7 @@ export class LabelVariants {
     return variants;
   }
 
-  /** What each label may be. What DaemonSets alone tell apart is one choice where it would be many. */
+  /** The possible values of each label. Values that only DaemonSets distinguish are reduced to one if they are many. */
   private choicesOf(keys: readonly number[], joint: Tests): readonly (readonly LabelCandidate[])[] {
     const candidates = this.values.ofEach(keys, joint);
     let unasked = 1;
@@ -111,8 +117,8 @@ export class LabelVariants {
   }
 
   /**
-   * Each value of each topology key, one key at a time; of other keys that are left open one. Where NodePools have very many values,
-   * each is noted once.
+   * Each value of each topology key, one key at a time; one value of each other open key. Values that occur in many
+   * NodePools are recorded once.
    */
   domainsOnly(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
     const candidates = this.values.ofEach(keys, joint);
@@ -138,7 +144,7 @@ export class LabelVariants {
     return variant;
   }
 
-  /** Each variant with each candidate for one more key. */
+  /** Each variant combined with each candidate for one more key. */
   choose(variants: readonly Variant[], key: number, candidates: readonly LabelCandidate[]): Variant[] {
     return variants.flatMap((before) => candidates.map((each) => this.after(before, key, each)));
   }

@@ -21,31 +21,31 @@ export interface Launchable {
   readonly capacity: Float64Array;
 }
 
-/** Further conditions for the types of a NodeClaim, besides requirements. */
+/** Additional conditions on the types of a NodeClaim. */
 export interface LaunchableOptions {
-  /** Keys (by index) in which the offerings must equal the row. */
+  /** Keys (by index) for which the offerings must equal the row. */
   readonly alike: readonly number[];
   /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
-  /** Profiles that none of the types may be launched as, because of DaemonSets there (topology/daemon-pods). */
+  /** Profiles that are excluded because of their DaemonSets (topology/daemon-pods). */
   readonly shunned: readonly Profile[];
-  /** Reservations that count beside that of the row. */
+  /** Reservations that are allowed in addition to that of the row. */
   readonly beside: readonly string[];
 }
 
 const noOptions: LaunchableOptions = { alike: [], ports: [], shunned: [], beside: [] };
 
-/** How many list entries are kept for later passes, at most. */
+/** Maximum number of list entries cached for later passes. */
 const mostKept = 200_000;
 
-/** Finds what NodeClaims may launch; computed once for equal requirements. */
+/** Finds what NodeClaims may launch; cached by requirements. */
 export class Launchables {
   private lists = new Map<string, readonly Launchable[]>();
   private kept = 0;
   /** By the first row of a type and the set of its allowed rows. */
   private readonly shared = new Map<number, Map<number, Launchable>>();
   private readonly found: number[] = [];
-  /** The last lists: most types have the same capacity types and overheads as the one before. */
+  /** The previous lists: most types have the same capacity types and overheads as the one before. */
   private last: Pick<Launchable, 'capacityTypes' | 'overheads'> = { capacityTypes: [], overheads: [] };
 
   constructor(
@@ -53,7 +53,7 @@ export class Launchables {
     private readonly offers: Offers,
   ) {}
 
-  /** The instance types by price. `space` has the keys that the universe was built with. */
+  /** The instance types by price. `space` has the keys with which the universe was built. */
   of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
     const { alike, ports, shunned, beside } = options;
@@ -184,17 +184,17 @@ function valueTest(requirement: Requirement | undefined): (value: string) => boo
   };
 }
 
-/** A text that is equal for profiles with the same values of these keys. */
+/** A key that is equal for profiles with the same values of these keys. */
 export function alikeText(keys: readonly number[], { values }: Row['profile']): string {
   let text = '';
   for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
   return text;
 }
 
-/** A text that is equal for equal lists of profiles. */
+/** A key that is equal for equal lists of profiles. */
 export const shunnedText = (profiles: readonly Profile[]): string => profiles.map(({ index }) => ` !${index}`).join('');
 
-/** A text that is equal for equal lists of host ports. */
+/** A key that is equal for equal lists of host ports. */
 export function portText(ports: readonly HostPort[]): string {
   let text = '';
   for (const { protocol, hostIP, hostPort } of ports) text += ` ${protocol}/${hostIP}/${hostPort}`;

@@ -1,6 +1,9 @@
 import type { Profile } from './universe.js';
 
-/** Profiles whose types one NodeClaim may list: those of one NodePool that are of one capacity reservation, or of none (reserved-capacity/pinned). */
+/**
+ * Profiles whose types one NodeClaim may list: those of one NodePool and one capacity reservation, or none
+ * (reserved-capacity/pinned).
+ */
 export function listedTogether(profiles: readonly Profile[]): readonly (readonly Profile[])[] {
   const groups = new Map<string, Profile[]>();
   for (const profile of profiles) {

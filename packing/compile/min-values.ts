@@ -3,7 +3,10 @@ import { countedValues } from '../../core/min-values.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
-/** `minValues` of a key: how many different values the types of a NodeClaim must have; core/min-values.ts says what counts. */
+/**
+ * `minValues` of a key: how many different values the types of a NodeClaim must have; core/min-values.ts defines what
+ * counts.
+ */
 export interface MinValuesRule {
   readonly key: string;
   readonly atLeast: number;
@@ -12,7 +15,7 @@ export interface MinValuesRule {
 
 const knownRules = new WeakMap<Requirements, readonly MinValuesRule[]>();
 
-/** The keys of the requirements that have `minValues`; computed once for each object. */
+/** The keys with `minValues`; cached by object. */
 export function minValuesRulesOf(requirements: Requirements): readonly MinValuesRule[] {
   let known = knownRules.get(requirements);
   if (known === undefined) {
@@ -58,8 +61,8 @@ export interface Sized {
 }
 
 /**
- * How much of a type the pods of a NodeClaim may use, so that enough other types have the same room, for every `minValues` of the
- * NodePool.
+ * How much of a type the pods of a NodeClaim may use, so that enough other types have the same room for every
+ * `minValues` of the NodePool.
  */
 export class SharedSizes {
   private readonly bySize = new Map<string, Float64Array>();
@@ -70,7 +73,10 @@ export class SharedSizes {
     this.ranges = rules.map((rule) => new MinValuesRange(types, rule));
   }
 
-  /** Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one object. */
+  /**
+   * Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one
+   * object.
+   */
   of(own: Sized): readonly Float64Array[] {
     let known = this.byType.get(own.type);
     if (known === undefined) {
@@ -98,7 +104,7 @@ export class SharedSizes {
 
 const least = (a: Float64Array, b: Float64Array): Float64Array => a.map((amount, d) => Math.min(amount, b[d]!));
 
-/** The size of the type with a value that can best replace another type. */
+/** The size of the type with a value that best replaces another type. */
 interface Substitute {
   readonly value: number;
   readonly score: number;
@@ -135,8 +141,8 @@ class MinValuesRange {
   }
 
   /**
-   * How much of `own` a NodeClaim may use so that enough other types have the same room: one result for each resource that may be
-   * scarce, none if there are not enough values.
+   * How much of `own` a NodeClaim may use so that enough other types have the same room: one result for each resource
+   * that may be scarce; none if there are not enough values.
    */
   shared(own: Sized): Float64Array[] {
     const mine = new Set(valuesOf(own.type, this.rule).map((value) => this.numberOf(value)));
@@ -183,7 +189,7 @@ class MinValuesRange {
   }
 }
 
-/** Weights of cpu, memory and pods; other resources weigh as much as cpu. */
+/** Weights of cpu, memory and pods; other resources have the weight of cpu. */
 const emphases: readonly (readonly number[])[] = [
   [1, 1, 0.1],
   [100, 1, 0.1],

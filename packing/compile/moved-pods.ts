@@ -5,8 +5,9 @@ import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 
 /**
- * A pod as it comes again elsewhere (scheduling/moved-pods): one that was changed since it was created, as a resize in place does, is created anew from its
- * owner's template. Admission may make pods smaller than that, which it does again, so the templates of other pods do not count.
+ * A pod as its owner creates it again after a move (scheduling/moved-pods): one that was changed after creation, for
+ * example by an in-place resize, is created from its owner's template. Admission may make pods smaller than their
+ * template, and will do so again, so the templates of unchanged pods are ignored.
  */
 export function comingAgain({
   replicaSets = [],

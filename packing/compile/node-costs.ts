@@ -7,8 +7,8 @@ import { machinePrice } from './commitments.js';
 import { nameOf } from '../names.js';
 
 /**
- * The DisruptionPolicy that applies to a NodePool: of those that select it the one with the highest weight, then the first by
- * name.
+ * The DisruptionPolicy that applies to a NodePool: of those that select it the one with the highest weight; of equal
+ * weights the first by name.
  */
 export function rulingPolicy(
   pool: NodePool,
@@ -22,7 +22,7 @@ export function rulingPolicy(
 
 const ordered = new WeakMap<readonly DisruptionPolicy[], readonly DisruptionPolicy[]>();
 
-/** The one that rules first; sorted once for all NodePools. */
+/** In order of precedence; sorted once for all NodePools. */
 function inOrder(policies: readonly DisruptionPolicy[]): readonly DisruptionPolicy[] {
   let known = ordered.get(policies);
   if (known === undefined) {
@@ -35,8 +35,8 @@ function inOrder(policies: readonly DisruptionPolicy[]): readonly DisruptionPoli
 }
 
 /**
- * By NodePool, what its user pays for a node besides the cloud, dollars per hour (node-pools/node-cost), plus `more`. NodePools without any
- * such cost are left out.
+ * By NodePool: what a node costs in addition to the cloud bill, dollars per hour (node-pools/node-cost), plus `more`.
+ * NodePools without such a cost are omitted.
  */
 export function nodeCosts(
   pools: readonly NodePool[],

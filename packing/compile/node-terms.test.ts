@@ -53,7 +53,7 @@ describe('node affinity values that no label can have', () => {
     expect(requiredTerms(alternatives)).toEqual(requiredTerms(required([{ ...legal, values: ['red'] }])));
     expect(invalidTerm(alternatives)).toBeUndefined();
     expect(invalidTerm(required([bad]))?.message).toBe(
-      'team In ["not a label!"]: no node has it, for it is no label value',
+      'team In ["not a label!"]: no node has it, because it is not a valid label value',
     );
   });
 });

@@ -5,8 +5,8 @@ import { emptyList } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /**
- * The alternatives of which a node must satisfy one: the node selector combined with each required term. As in kube-scheduler an
- * empty term matches no node.
+ * The alternatives of which a node must satisfy one: the node selector combined with each required term. As in
+ * kube-scheduler, an empty term matches no node.
  */
 export function requiredTerms(spec: PodSpec): readonly Requirements[] {
   const selector = readLabels(spec.nodeSelector);
@@ -86,14 +86,14 @@ function hopelessExpression(terms: readonly NodeSelectorTerm[]): string | undefi
     .flatMap(({ matchExpressions = [] }) => matchExpressions)
     .find((each) => isHopeless({ matchExpressions: [each] }));
   const value = JSON.stringify(found?.values?.[0] ?? '').slice(0, 80);
-  return `${found?.key ?? ''} In [${value}]: no node has it, for it is no label value`;
+  return `${found?.key ?? ''} In [${value}]: no node has it, because it is not a valid label value`;
 }
 
 function invalidExpression({
   operator,
   values,
 }: NodeSelectorRequirement): { field: string; message: string } | undefined {
-  if (!operators.has(operator)) return { field: 'operator', message: `"${operator}" is no operator` };
+  if (!operators.has(operator)) return { field: 'operator', message: `"${operator}" is not an operator` };
   if (!numeric.has(operator) || int64Of(values?.[0]) !== undefined) return undefined;
   return { field: 'values', message: `${operator} needs one whole number of at most 64 bits` };
 }

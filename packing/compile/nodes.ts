@@ -15,24 +15,24 @@ export interface CompiledNode {
   readonly node?: Node;
   readonly claim?: NodeClaim;
   readonly labels: Readonly<Record<string, string>>;
-  /** Its lasting taints, without startup taints and those of a drain under way (scheduling/starting-nodes). */
+  /** Its permanent taints, without startup taints and those of a drain in progress (scheduling/starting-nodes). */
   readonly taints: readonly Taint[];
   readonly initialized: boolean;
-  /** Whether it is being deleted, or treated as gone: it takes no pods, and its own pods count as pending. */
+  /** Whether it is being deleted or assumed to be removed: it takes no pods, and its pods count as pending. */
   readonly deleting: boolean;
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** Labels of the nodes of every NodePool as soon as they are ready for pods (scheduling/starting-nodes). */
+/** Labels of every node once it is ready for pods (scheduling/starting-nodes). */
 const readyLabels = { [labels.registered]: 'true', [labels.initialized]: 'true' } as const;
 
 /**
- * What kube-scheduler will see on every new node, whatever its NodePool and instance type. Nobody knows its host name yet, so that stands for a
- * value that no pod can name (requirements/restricted-keys).
+ * Labels that kube-scheduler will see on every new node, whatever its NodePool and instance type. The host name is
+ * unknown, so it has a value that no pod can require (requirements/restricted-keys).
  */
 export const newNodeLabels: Readonly<Record<string, string>> = { ...readyLabels, [labels.hostname]: ' ' };
 
-/** Whether the node is one of a NodePool. */
+/** Whether the node belongs to a NodePool. */
 function isManagedNode({
   claim,
   labels: own,
@@ -46,8 +46,8 @@ function isManagedNode({
 const offeringKeys = [labels.nodePool, labels.instanceType, labels.zone, labels.capacityType] as const;
 
 /**
- * The labels by which a node has its NodePool and its price: those of its NodeClaim. Others may relabel a Node, which decides where
- * kube-scheduler puts pods (`labels`), and not what is removed (labels/what-is-believed).
+ * The labels that determine a node's NodePool and price: those of its NodeClaim. Other actors may relabel a Node, which
+ * affects where kube-scheduler puts pods (`labels`), but not which nodes are removed (labels/what-is-believed).
  */
 export function offeringLabelsOf({
   claim,
@@ -91,7 +91,7 @@ function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
   const isManaged = isManagedNode({ claim, labels: own });
   const initialized = !isManaged || own[labels.initialized] === 'true';
-  // Before registration the Node does not have all of its labels and taints: use the NodeClaim's.
+  // Before registration the Node lacks some labels and taints: use the NodeClaim's.
   const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;
   return {
     name,
@@ -115,7 +115,7 @@ function allocatableOf(
   return initialized ? reported : { ...reported, ...missing(reported, claim?.status?.allocatable) };
 }
 
-/** The NodeClaim's amounts of resources that the Node reports as zero or not at all. */
+/** The NodeClaim's amounts for resources that the Node reports as zero or not at all. */
 function missing(
   reported: Readonly<Record<string, string>>,
   promised: Readonly<Record<string, string>> | undefined,
@@ -142,7 +142,7 @@ function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): 
   };
 }
 
-/** The labels that its Node will have, as far as they are known. */
+/** The known labels of its future Node. */
 function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<string, string>> {
   const known: Record<string, string> = { [labels.hostname]: host };
   for (const { key, operator, values } of spec.requirements) {
@@ -151,7 +151,7 @@ function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<
   return normalised({ ...known, ...metadata.labels, ...readyLabels });
 }
 
-/** The room of a NodeClaim without an instance: at least what it was created for, whichever instance type is launched. */
+/** The room of a NodeClaim without an instance: at least its requests, whatever instance type is launched. */
 function requestedOf({ spec }: NodeClaim): Readonly<Record<string, string>> {
   return spec.resources?.requests ?? {};
 }
@@ -172,10 +172,10 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
 ];
 
-/** The taint that the node controller adds to a cordoned node. kube-scheduler keeps pods away even before. */
+/** The taint that the node controller adds to a cordoned node. kube-scheduler avoids the node even before. */
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** `promised`: the NodeClaim whose taints are used instead of the Node's. */
+/** `promised`: the NodeClaim whose taints replace the Node's. */
 function lastingTaints(
   node: Node,
   {
@@ -192,7 +192,7 @@ function lastingTaints(
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;
-  // Without a NodeClaim nobody registers the node, and takes the taint for that off.
+  // Without a NodeClaim no controller registers the node, which removes this taint.
   const ofClaim = claim === undefined ? [] : [knownTaints.unregistered, ...(claim.spec.startupTaints ?? [])];
   return taints.filter(
     ({ key, effect }) =>

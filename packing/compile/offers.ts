@@ -11,20 +11,20 @@ import { lookUp } from '../../core/own.js';
 
 /** The capacity for pods on the instance types of one profile, and which types are worth buying. */
 export interface ProfileOffers {
-  /** The DaemonSets that run on such a node, by their index. */
+  /** Indices of the DaemonSets that run on such a node. */
   readonly daemons: readonly number[];
   /** Their overhead. */
   readonly overhead: Float64Array;
   readonly daemonPorts: readonly HostPort[];
   /** Rows, by price, that are not dominated: no other row of the profile is as large at the same price or less. */
   readonly rows: readonly number[];
-  /** `capacity[i * dimensions + d]` of `rows[i]`, less the overhead. */
+  /** `capacity[i * dimensions + d]` of `rows[i]`, minus the overhead. */
   readonly capacity: Float64Array;
   /** The largest amount of each resource in any of them. */
   readonly largest: Float64Array;
   /**
-   * Indexes in `rows` of the rows with the best ratio of capacity to price: the others need not be considered for a share of a
-   * node.
+   * Indices into `rows` of the rows with the best ratio of capacity to price; for a share of a node the others need not
+   * be considered.
    */
   readonly bargains: readonly number[];
 }
@@ -55,7 +55,7 @@ export class Offers {
     return (this.byProfile[profile.index] ??= this.build(profile));
   }
 
-  /** The allocatable resources of a type (scheduling/allocatable). Hugepages are taken out of memory. */
+  /** The allocatable resources of a type (scheduling/allocatable). Huge pages are subtracted from memory. */
   allocatable(type: InstanceType): Float64Array {
     let vector = this.allocatables.get(type);
     if (vector === undefined) {
@@ -71,7 +71,7 @@ export class Offers {
     return vector;
   }
 
-  /** Whether a node of this row has room for `usage` besides its DaemonSets. */
+  /** Whether a node of this row has room for `usage` in addition to its DaemonSets. */
   holds(row: Row, usage: Float64Array): boolean {
     const allocatable = this.allocatable(row.type);
     const { overhead } = this.of(row.profile);
@@ -79,7 +79,7 @@ export class Offers {
     return true;
   }
 
-  /** Those of the host ports that the DaemonSets of some node may use too. */
+  /** The host ports that the DaemonSets of some node may use too. */
   contested(ports: readonly HostPort[]): readonly HostPort[] {
     if (ports.length === 0) return ports;
     return ports.filter((port) => this.daemons.some(({ hostPorts }) => portsClash(hostPorts, [port])));
@@ -121,8 +121,8 @@ export class Offers {
   }
 
   /**
-   * The cheapest row of each type with its capacity for pods, by price; reduced to what enough other types have, if the NodePool
-   * has minValues.
+   * The cheapest row of each type with its capacity for pods, by price; if the NodePool has minValues, reduced to what
+   * enough other types have.
    */
   private candidates(profile: Profile, overhead: Float64Array): Candidate[] {
     const { rows, rank } = this.universe;
@@ -146,7 +146,10 @@ export class Offers {
       : this.cutToShared(found, this.sharedBy(profile, overhead));
   }
 
-  /** Computed over all profiles of the NodePool and the reservation, because a NodeClaim may list types of several. */
+  /**
+   * Computed over all profiles of the NodePool and the reservation, because a NodeClaim may list types of several
+   * profiles.
+   */
   private sharedBy({ pool, reservation }: Profile, overhead: Float64Array): SharedSizes {
     let ofPool = this.sharedSizes.get(pool);
     if (ofPool === undefined) this.sharedSizes.set(pool, (ofPool = new Map<string, SharedSizes>()));
@@ -163,8 +166,8 @@ export class Offers {
   }
 
   /**
-   * The sizes that enough types share, each on the cheapest type that has it; under BestEffort also whole types for pods that no
-   * shared size holds.
+   * The sizes that enough types share, each on the cheapest type that has it; under BestEffort also whole types for
+   * pods that no shared size holds.
    */
   private cutToShared(found: readonly Candidate[], sizes: SharedSizes): Candidate[] {
     const shared = new Set<Float64Array>();
@@ -231,11 +234,11 @@ interface Candidate {
   readonly row: number;
   readonly type: InstanceType;
   readonly capacity: Float64Array;
-  /** How much it uses of the commitment that covers it. */
+  /** Its use of the commitment that covers it. */
   readonly use: number;
 }
 
-/** Whether one of these rows is of the reservation. */
+/** Whether one of these rows belongs to the reservation. */
 function isSold(rows: readonly Row[], from: number, to: number, reservation: string | undefined): boolean {
   for (let row = from; row < to; row++) if (rows[row]!.profile.reservation === reservation) return true;
   return false;
@@ -249,7 +252,7 @@ function less(amounts: Float64Array, taken: Float64Array): Float64Array {
   return left;
 }
 
-/** Whether no amount is negative; a node without room for its DaemonSets takes no pods. */
+/** Whether no amount is negative: a node without room for its DaemonSets takes no pods. */
 function isWhole(amounts: Float64Array): boolean {
   for (let d = 0; d < amounts.length; d++) if (amounts[d]! < 0) return false;
   return true;
@@ -265,7 +268,7 @@ function same(a: Float64Array, b: Float64Array): boolean {
   return true;
 }
 
-/** Whether pods with these host ports can run beside the DaemonSets of the profile. */
+/** Whether pods with these host ports can run together with the DaemonSets of the profile. */
 export function portsFree(offers: ProfileOffers, ports: readonly HostPort[]): boolean {
   return ports.length === 0 || !portsClash(offers.daemonPorts, ports);
 }

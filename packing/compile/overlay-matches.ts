@@ -2,7 +2,7 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { describeRequirement, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, noRequirements, readRequirements, type Requirements } from '../requirements/requirements.js';
 
-/** What a NodeOverlay selects in a catalogue: indexes of types, and of offerings counted over all types, ascending. */
+/** What a NodeOverlay selects in a catalogue: indices of types, and of offerings over all types, ascending. */
 export interface Match {
   readonly types: readonly number[];
   readonly offerings: readonly number[];
@@ -17,17 +17,17 @@ interface ReadType {
 
 /** Matches overlays with a catalogue, which is read once for all overlays and NodePools. */
 export class OverlayMatcher {
-  /** Of all types. */
+  /** Offerings of all types. */
   readonly offerings: readonly Offering[];
   private readonly read: readonly ReadType[];
-  /** What some type or offering has a word on. */
+  /** Keys for which some type or offering has a requirement. */
   private readonly keys = new Set<string>();
   private readonly interned = new Map<string, Requirement>();
-  /** By the NodePool's requirements on the keys of the overlay: few NodePools differ in these. */
+  /** The current overlay's requirements. Few NodePools differ in its keys. */
   private asked: Requirements | undefined;
   private readonly byPool = new Map<string, Match>();
   private readonly byPlaces = new Map<string, Match>();
-  /** What the overlay asks for that the NodePool alone decides, and the rest. */
+  /** The requirements that only the NodePool determines; `rest` has the others. */
   private elsewhere: Requirements = noRequirements;
   private rest: Requirements = noRequirements;
 
@@ -45,7 +45,7 @@ export class OverlayMatcher {
     this.offerings = types.flatMap(({ offerings }) => offerings);
   }
 
-  /** Equal requirements are one object, so that what was found out about one is known of all. */
+  /** Equal requirements are one object, so that results can be cached by identity. */
   private readOnce(list: InstanceType['requirements']): Requirements {
     const read = new Map<string, Requirement>();
     for (const [key, requirement] of readRequirements(list)) {
@@ -63,7 +63,10 @@ export class OverlayMatcher {
     return this.read[type]!.from;
   }
 
-  /** Whether an overlay with these requirements may select anything, whatever a NodePool asks for: what that leaves open counts as met. */
+  /**
+   * Whether an overlay with these requirements may select anything in some NodePool: open requirements count as
+   * satisfied.
+   */
   mayMatch(asked: Requirements): boolean {
     if (asked !== this.asked) this.begin(asked);
     const tests = [...this.rest].map(([key, requirement]) => new KeyTest(key, requirement, undefined));
@@ -71,7 +74,7 @@ export class OverlayMatcher {
   }
 
   /**
-   * What an overlay with the requirements `asked` selects in a NodePool with the requirements `pool`; equal matches are one
+   * What an overlay with requirements `asked` selects in a NodePool with requirements `pool`; equal matches are one
    * object.
    */
   match(asked: Requirements, pool: Requirements): Match {
@@ -119,7 +122,10 @@ const nothing: Match = { types: [], offerings: [] };
 
 type KnownResults = Map<Requirement | undefined, boolean>;
 
-/** What an overlay asks of one key in a NodePool, worked out once for types and offerings that are alike in it. */
+/**
+ * An overlay's requirement on one key in a NodePool, evaluated once for types and offerings with equal requirements on
+ * it.
+ */
 class KeyTest {
   private readonly results = new Map<Requirement | undefined, KnownResults>();
 
@@ -129,7 +135,7 @@ class KeyTest {
     private readonly pool: Requirement | undefined,
   ) {}
 
-  /** Whether it may hold in a NodePool of which nothing is known. */
+  /** Whether it may be satisfied in some NodePool. */
   mayHold(ofType: Requirements): boolean {
     return !ofType.has(this.key) || this.holds(ofType);
   }
@@ -154,7 +160,7 @@ const both = (a: Requirement | undefined, b: Requirement | undefined): Requireme
 const meets = (asked: Requirement, own: Requirement | undefined): boolean =>
   own === undefined ? asked.absent : !isImpossible(intersect(asked, own));
 
-/** Whether a node that is known by `own` alone is one that is asked for. */
+/** Whether a node with labels `own` satisfies the requirements. */
 function isCompatible(asked: Requirements, own: Requirements): boolean {
   for (const [key, requirement] of asked) if (!meets(requirement, own.get(key))) return false;
   return true;

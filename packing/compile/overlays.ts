@@ -13,7 +13,7 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 export interface Overlaid {
   readonly catalogues: Catalogues;
-  /** Refused overlays by name: another overlay of the same weight sets the same (node-overlays/conflicts). */
+  /** Refused overlays by name: another overlay of the same weight sets the same value (node-overlays/conflicts). */
   readonly conflicts: ReadonlyMap<string, string>;
 }
 
@@ -32,7 +32,7 @@ export function applyOverlays(
   return { catalogues: new Map(nodePools.map(({ metadata: { name = '' } }) => [name, typesOf(name)])), conflicts };
 }
 
-/** As `applyOverlays`, with the catalogue of a NodePool made when it is asked for. */
+/** Like `applyOverlays`, but computes the catalogue of a NodePool on demand. */
 export function overlaying(
   nodePools: readonly NodePool[],
   catalogues: Catalogues,
@@ -58,7 +58,7 @@ interface Decision {
 
 interface Price extends Decision {
   readonly price: number;
-  /** The overlay prices instance types by name, so that types without a price become available. */
+  /** Whether the overlay names instance types and sets a price, so that types without a price become available. */
   readonly prices: boolean;
 }
 
@@ -73,11 +73,14 @@ interface Group {
   readonly prices: (Price | undefined)[];
   /** By index of the type, then by resource. */
   readonly capacity: ReadonlyMap<string, Amount>[];
-  /** Of these maps the ones that no other group has, which may be added to, by index of the type. */
+  /** The maps that belong only to this group and may be modified, by index of the type. */
   readonly own: (Map<string, Amount> | undefined)[];
-  /** How many offerings have no price from an overlay yet. */
+  /** Number of offerings without a price from an overlay. */
   unpriced: number;
-  /** Weights of the last overlays that set a price and an amount: none before was lighter, so that no other weight can clash. */
+  /**
+   * Weights of the last overlays that set a price and an amount. Overlays come by descending weight, so only an equal
+   * weight can conflict.
+   */
   lastPrice: number | undefined;
   lastAmount: number | undefined;
 }
@@ -88,7 +91,7 @@ interface Member {
   group: Group;
 }
 
-/** An overlay as it is applied. */
+/** An overlay while it is applied. */
 interface Applied extends Decision {
   readonly capacity: ReadonlyMap<string, number>;
   readonly spec: NodeOverlay['spec'];
@@ -97,7 +100,7 @@ interface Applied extends Decision {
 class Overlaying {
   private readonly members: readonly Member[];
   private readonly byName: ReadonlyMap<string, Member>;
-  /** One of each catalogue. */
+  /** One matcher for each catalogue. */
   private readonly matchers: readonly OverlayMatcher[];
   private readonly finished = new Map<Group, readonly InstanceType[]>();
   private readonly variants: Variants = new Map();
@@ -188,7 +191,7 @@ const copyOf = (group: Group): Group => ({
 const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean =>
   price !== undefined || priceAdjustment !== undefined;
 
-/** What another overlay of the same weight has set already, type by type. */
+/** The first value that another overlay of the same weight has set already. */
 function clashIn(
   { matcher, prices, capacity, lastPrice, lastAmount }: Group,
   match: Match,
@@ -212,7 +215,7 @@ function clashIn(
   return undefined;
 }
 
-/** Sets what no overlay has set yet. */
+/** Sets the values that no overlay has set yet. */
 function change(group: Group, match: Match, { by, weight, spec, capacity: amounts }: Applied): void {
   const { matcher, prices, capacity } = group;
   if (amounts.size > 0) {

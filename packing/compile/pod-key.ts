@@ -12,9 +12,9 @@ import { hostPorts } from '../../core/host-ports.js';
 import { lookUp } from '../../core/own.js';
 import { hasSameLabels, labelText } from './label-text.js';
 
-/*
- * Two keys identify equal pods: one of their requests, and one of all other fields that scheduling reads. They are built by hand,
- * because this is the only work done for every single pod.
+/**
+ * Two keys identify equal pods: one of their requests, and one of all other fields that scheduling reads. They are
+ * built by hand, because this is the only work done for every single pod.
  */
 
 /** The key of the pod's requests. */
@@ -101,7 +101,7 @@ function spreadText(spread: TopologySpreadConstraint): string {
     : text + JSON.stringify([minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys]);
 }
 
-/** A text that is equal for equal selectors with labels in the same order. */
+/** A key that is equal for equal selectors with labels in the same order. */
 export function selectorText(selector: LabelSelector | undefined): string {
   if (selector === undefined) return '-';
   const { matchLabels, matchExpressions } = selector;
@@ -109,7 +109,7 @@ export function selectorText(selector: LabelSelector | undefined): string {
   return matchExpressions === undefined ? text : text + JSON.stringify(matchExpressions);
 }
 
-/** The requests of a pod with one container and only CPU and memory, as most pods are; else undefined. */
+/** The requests of a pod with one container and only CPU and memory, as most pods have; otherwise undefined. */
 export function plainRequests({ spec }: Pod): { readonly cpu: string; readonly memory: string } | undefined {
   const { containers, initContainers, overhead, resources } = spec;
   if (containers.length !== 1 || (initContainers ?? overhead ?? resources) !== undefined) return undefined;
@@ -125,7 +125,7 @@ export function plainRequests({ spec }: Pod): { readonly cpu: string; readonly m
   return cpu === undefined || memory === undefined ? undefined : { cpu, memory };
 }
 
-/** Whether two pods have the same `demandKey`, without building it: most pods equal the one before. */
+/** Whether two pods have the same `demandKey`, without building it: most pods equal the previous one. */
 export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
   const { length } = a.containers;
   if (b.containers.length !== length) return false;
@@ -135,7 +135,7 @@ export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
   );
 }
 
-/** Whether two pods have the same `shapeKey`, volumes apart. May return false for equal ones. */
+/** Whether two pods have the same `shapeKey`, ignoring volumes. May return false for equal ones. */
 export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boolean {
   if (a.metadata.namespace !== b.metadata.namespace) return false;
   if (!hasSameLabels(a.metadata.labels, b.metadata.labels, labelKeys)) return false;

@@ -19,9 +19,9 @@ export class QuantityReader {
 type Amounts = Map<string, number>;
 
 /**
- * The requests of a pod, in the units of `core/quantities.ts`: the maximum of all containers together and each init container
- * while it runs. Sidecars (init containers that restart always) count from their start on. Pod-level requests replace the sum,
- * and overhead is added. `pods` is always 1.
+ * The requests of a pod, in the units of `core/quantities.ts`: the maximum of the sum over all containers and each init
+ * container while it runs. Sidecars (init containers that restart always) count from their start on. Pod-level requests
+ * replace the sum, and overhead is added. `pods` is always 1.
  */
 export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<string, number> {
   const total: Amounts = new Map();
@@ -30,7 +30,7 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
   if (spec.resources !== undefined) {
     const { requests, limits } = spec.resources;
     for (const [name, amount] of read(requests, quantities)) total.set(name, amount);
-    // Default requests as the API server sets them: from the containers, or from the pod's own limits.
+    // Default requests as set by the API server: from the containers, or from the pod-level limits.
     for (const [name, amount] of read(limits, quantities)) {
       if (lookUp(requests, name) === undefined && !total.has(name)) total.set(name, amount);
     }

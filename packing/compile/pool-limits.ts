@@ -8,7 +8,7 @@ import type { Row, Universe } from './universe.js';
 import { offeringLabelsOf, type CompiledNode } from './nodes.js';
 import { lookUp } from '../../core/own.js';
 
-/** What a NodePool's limits leave, or what is left of a capacity reservation or commitment. */
+/** The remaining amount of a NodePool's limit, a capacity reservation or a commitment. */
 export interface PoolLimit {
   readonly pool?: string;
   readonly reservation?: string;
@@ -17,12 +17,12 @@ export interface PoolLimit {
   remaining: number;
 }
 
-/** How much of the limit one node of a type uses. */
+/** Use of the limit by one node of a type. */
 export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
   return resource === 'nodes' ? 1 : (lookUp(type.capacity, resource) ?? 0);
 }
 
-/** How much of the limit one node of a row uses. */
+/** Use of the limit by one node of a row. */
 export function rowUse({ type, profile, offering }: Row, limit: PoolLimit): number {
   if (limit.reservation === undefined) return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
   return profile.reservation === limit.reservation ? (offering.commitment?.use ?? 1) : 0;
@@ -35,7 +35,7 @@ interface LimitedBy {
   readonly coverage: Coverage;
 }
 
-/** What the limits of each NodePool leave: the limits less the capacity of its nodes that stay (limits/remaining). */
+/** What the limits of each NodePool leave: the limits minus the capacity of its nodes that stay (limits/remaining). */
 export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods: number): PoolLimit[] {
   const limits: PoolLimit[] = [];
   const members = membersOf(nodes);

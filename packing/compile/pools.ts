@@ -29,7 +29,7 @@ export interface Pool {
   readonly weight: number;
   /** The latest version of the object. */
   object: NodePool;
-  /** Requirements of the template, with its labels and the NodePool's own label. */
+  /** Requirements of the template, including its labels and the label of the NodePool. */
   readonly requirements: Requirements;
   readonly taints: readonly Taint[];
   readonly types: readonly InstanceType[];
@@ -42,9 +42,9 @@ export interface SkippedPool {
 }
 
 /**
- * The NodePools that provisioning uses (node-pools/considered): dynamic, not being deleted, Ready (a NodePool that no controller
- * has seen yet, as in a file, counts as Ready), without back-off after NodeClaims that were refused or got no node. Sorted by weight descending, then name
- * descending.
+ * The NodePools that provisioning uses (node-pools/considered): dynamic, not being deleted, Ready (without conditions,
+ * as in a file, a NodePool counts as Ready), and without a back-off after NodeClaims that were refused or got no node.
+ * Sorted by weight descending, then name descending.
  */
 export function considerPools(
   nodePools: readonly NodePool[],
@@ -85,7 +85,7 @@ const none: readonly InstanceType[] = [];
 
 const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 
-/** Why a NodePool is not used; an empty text if that need not be reported. */
+/** Why a NodePool is not used; empty if that need not be reported. */
 function whyNot(pool: NodePool, now: number): string | undefined {
   const { metadata, spec, status } = pool;
   if (spec.replicas !== undefined) return '';
@@ -98,20 +98,23 @@ function whyNot(pool: NodePool, now: number): string | undefined {
   return `is not ready${message === '' ? '' : `: ${message}`}`;
 }
 
-/** Ready itself says only which of these is not True. */
+/** Ready only names the condition that is not True. */
 function causeOf(conditions: readonly Condition[]): string | undefined {
   const parts = conditions.filter(({ type }) => nodePoolReadiness.some((one) => one === type));
   return parts.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;
 }
 
-/** After NodeClaims that the API server refused, or that got no node. */
+/** The back-off after NodeClaims that the API server refused, or that got no node. */
 function whyRests({ metadata }: NodePool, now: number): string | undefined {
   const { annotations: own, generation } = metadata;
   const refusal = claimRefusalOf(own?.[annotations.claimsRefused], generation, now);
   return whyBackedOffPool(refusal, now) ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
 }
 
-/** By the name of a NodePool: the pods (`namespace/name`) that it launches nothing for now, because the API server refused a NodeClaim for what they ask. */
+/**
+ * By NodePool name: the pods (`namespace/name`) for which it launches nothing now, because the API server refused a
+ * NodeClaim with their requests.
+ */
 export type BackedOffPods = ReadonlyMap<string, NonNullable<ReturnType<typeof podsBackedOff>>>;
 
 export function backedOffPods(nodePools: readonly NodePool[], now: number): BackedOffPods {
@@ -122,13 +125,13 @@ export function backedOffPods(nodePools: readonly NodePool[], now: number): Back
   return new Map(found.flatMap(([name, refused]) => (refused === undefined ? [] : [[name, refused]])));
 }
 
-/** Validates a NodePool that no controller has seen yet. */
+/** Validates a NodePool without conditions. */
 function whyInvalid(pool: NodePool): string | undefined {
   const errors = nodePoolIssues(pool).filter(({ severity }) => severity !== 'warning');
   return errors.length === 0 ? undefined : `is not valid: ${errors.map(({ message }) => message).join('; ')}`;
 }
 
-/** The label that ties nodes to their node class, such as `karpenter.k8s.aws/ec2nodeclass`. */
+/** The label that names a node's node class, such as `karpenter.k8s.aws/ec2nodeclass`. */
 export const nodeClassLabel = ({ spec }: NodePool): ReturnType<typeof labelOfRef> =>
   labelOfRef(spec.template.spec.nodeClassRef);
 
@@ -140,7 +143,7 @@ export function labelOfRef({
   return group === '' || kind === '' ? undefined : { key: `${group}/${kind.toLowerCase()}`, value: name };
 }
 
-/** Requirements of the template, with its labels and those that every node of the NodePool gets. */
+/** Requirements of the template, including its labels and those of every node of the NodePool. */
 export function templateRequirements(pool: NodePool): Requirements {
   const { metadata, spec } = pool.spec.template;
   const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
@@ -150,8 +153,8 @@ export function templateRequirements(pool: NodePool): Requirements {
 }
 
 /**
- * What is left open of a label of Kubernetes' domains is no pod's to choose: components trust such labels (labels/protected-domains). A node has one only if it
- * must, and then the same for all pods.
+ * Pods may not choose open values of labels in Kubernetes domains, since components trust such labels
+ * (labels/protected-domains). A node gets such a label only if it must, with the same value for all pods.
  */
 function withoutChoice(requirements: Requirements): Requirements {
   const isOpenToPods = ([key, { complement }]: readonly [string, Requirement]): boolean =>
@@ -164,7 +167,7 @@ function withoutChoice(requirements: Requirements): Requirements {
   );
 }
 
-/** A key of which the written requirements leave no value (requirements/nothing-left). */
+/** A key for which the written requirements leave no value (requirements/nothing-left). */
 export const contradictoryKey = ({ spec }: NodePool): string | undefined =>
   impossibleKey(readRequirements(spec.template.spec.requirements));
 

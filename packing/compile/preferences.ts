@@ -6,7 +6,7 @@ import type { Affinity, PodSpec, TopologySpreadConstraint } from '../../api/kube
  */
 export const honouredPreferences = 20;
 
-/** Weight of ScheduleAnyway constraints, which have none in the API: the same as the heaviest preference. */
+/** Weight of ScheduleAnyway constraints, which have none in the API: the maximum weight of a preference. */
 const spreadWeight = 100;
 
 type Kind = 'spread' | 'affinity' | 'antiAffinity' | 'node';
@@ -57,7 +57,7 @@ export function withHonouredPreferences(spec: PodSpec): PodSpec {
   };
 }
 
-/** With only the preferences at these indexes. */
+/** The affinity with only the preferences at these indices. */
 function only<A extends { preferredDuringSchedulingIgnoredDuringExecution?: unknown[] }>(
   affinity: A,
   places: ReadonlySet<number>,
@@ -66,7 +66,7 @@ function only<A extends { preferredDuringSchedulingIgnoredDuringExecution?: unkn
   return { ...affinity, preferredDuringSchedulingIgnoredDuringExecution: preferred.filter((_, at) => places.has(at)) };
 }
 
-/** Indexes of the honoured preferences, by kind. */
+/** Indices of the honoured preferences, by kind. */
 function heaviest({ affinity, topologySpreadConstraints }: PodSpec): Readonly<Record<Kind, ReadonlySet<number>>> {
   const all: Preference[] = [];
   const take = (kind: Kind, list: readonly { readonly weight: number }[] | undefined): void =>

@@ -11,14 +11,14 @@ import type { Constraint, KeySpace } from './key-space.js';
 import { preferredTerms, requiredTerms } from './node-terms.js';
 import { isSoft, withHonouredPreferences } from './preferences.js';
 
-/** What a pod asks for on one relaxation level (scheduling/relaxation). */
+/** The requirements of a pod on one relaxation level (scheduling/relaxation). */
 export interface Level {
-  /** Alternatives for the node; one must be satisfied. Empty if they contradict themselves. */
+  /** Alternatives for the node; one must be satisfied. Empty if they are contradictory. */
   readonly constraints: readonly Constraint[];
-  /** The required node terms without volumes and preferences: they decide which nodes a spread constraint counts. */
+  /** The required node terms without volumes and preferences: they determine which nodes a spread constraint counts. */
   readonly own: readonly Constraint[];
   readonly tolerations: readonly Toleration[];
-  /** Whether PreferNoSchedule taints keep the pod away. */
+  /** Whether PreferNoSchedule taints exclude the pod. */
   readonly avoidsPreferred: boolean;
   readonly spread: readonly TopologySpreadConstraint[];
   /** Required terms. Only pods that all of them select count. */
@@ -115,7 +115,7 @@ export function relaxationLevels({ exemplar }: PodShape, space: KeySpace, option
 
 type Drops = Record<'affinity' | 'anti' | 'node' | 'spread' | 'taints', number>;
 
-/** Combines every node term with every volume alternative; contradictions are dropped, unless there is nothing else. */
+/** Combines every node term with every volume alternative; drops contradictions, unless nothing else is left. */
 function alternatives(terms: readonly Requirements[], volumes: readonly Requirements[]): readonly Requirements[] {
   if (volumes.length === 0) return terms;
   const crossed = terms.flatMap((term) => volumes.map((volume) => join(term, volume)));

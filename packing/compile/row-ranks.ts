@@ -10,8 +10,8 @@ interface Row {
 }
 
 /**
- * The rank of each row by price, then by name, then by its place. Rows of one offering, which every NodePool has one of that buys from the
- * same catalogue, are told from others once for all of them.
+ * The rank of each row by price, then by name, then by position. Rows of one offering, of which every NodePool with the
+ * catalogue has one, are compared with others once for all of them.
  */
 export function rankRows(rows: readonly Row[]): Int32Array {
   const { sort, examples } = sortsOf(rows);
@@ -24,7 +24,10 @@ export function rankRows(rows: readonly Row[]): Int32Array {
   return rank;
 }
 
-/** The sort of each row, and one row of each sort. Rows of one sort are of one offering and one type; not all such rows need be of one sort. */
+/**
+ * Groups rows by offering and type: the group of each row, and an example of each group. Equal rows may be in different
+ * groups.
+ */
 function sortsOf(rows: readonly Row[]): { readonly sort: Int32Array; readonly examples: readonly Row[] } {
   const sort = new Int32Array(rows.length);
   const examples: Row[] = [];
@@ -41,7 +44,7 @@ function sortsOf(rows: readonly Row[]): { readonly sort: Int32Array; readonly ex
   return { sort, examples };
 }
 
-/** For each row, of how many places in the order the rows before it are; equal rows share one. A native sort of prices comes first, and leaves few ties. */
+/** The position of each row in the order, with equal rows sharing one. A native sort by price first leaves few ties. */
 function placesOf(rows: readonly Row[]): Int32Array {
   const order = inOrder(rows);
   const place = new Int32Array(rows.length);

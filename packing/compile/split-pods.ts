@@ -18,8 +18,8 @@ import type { CompiledNode } from './nodes.js';
 import type { Volumes } from './volumes.js';
 
 /**
- * Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending, except those that are held back: their
- * node stays as long as they do, so it has its running pods as any other (topology/held-back-pods).
+ * Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending, except those that
+ * are held back: their node stays as long as they do, so they count as running (topology/held-back-pods).
  */
 export function splitPods(
   { objects, withoutNodes, now }: PackingInput,
@@ -29,7 +29,7 @@ export function splitPods(
   const budgets = objects.podDisruptionBudgets ?? [];
   const pending: Pod[] = [];
   const ignored: Pod[] = [];
-  // What is bound to a node that does not exist keeps nobody from anywhere.
+  // A pod bound to a missing node affects no topology rules.
   const bound = new Map(nodes.map(({ name }): [string, Pod[]] => [name, []]));
   const staying = new Set<string>();
   const mayMove = (pod: Pod, nodeName: string): boolean =>

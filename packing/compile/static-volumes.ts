@@ -7,24 +7,24 @@ import { nameOf } from '../names.js';
 import { impossibleKey, join, type Requirements } from '../requirements/requirements.js';
 import { readTerm, requiredTerms } from './node-terms.js';
 
-/** A pod with the claims that only volumes which are there can serve. */
+/** A pod with the claims that only existing volumes can satisfy. */
 export interface StaticDemand {
   readonly pod: Pod;
   readonly claims: readonly { readonly key: string; readonly claim: PersistentVolumeClaim }[];
 }
 
-/** Where a claim may find its volume: in any of these, or why in none. */
+/** The possible volumes of a claim, or why there are none. */
 export type StaticSupply = readonly PersistentVolume[] | string;
 
-/** Where the volume can be reached; none: anywhere. */
+/** Where the volume is accessible; empty: anywhere. */
 export function nodesOfVolumes({ spec }: PersistentVolume): readonly Requirements[] {
   const places = (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).map(readTerm);
   return places.some(({ size }) => size === 0) ? [] : places;
 }
 
 /**
- * The volumes that claims of classes without provisioner bind to (volumes/static-volumes), by key of the claim. Volumes that several
- * claims could bind to are given to one each, to the pods with the fewest to choose from first.
+ * The volumes to which claims of classes without provisioner bind (volumes/static-volumes), by key of the claim. A
+ * volume that several claims could use is assigned to one of them; pods with the fewest alternatives come first.
  */
 export function staticSupplies(
   demands: readonly StaticDemand[],
@@ -72,7 +72,7 @@ export function staticSupplies(
   return supplies;
 }
 
-/** One volume for each claim, which one node that satisfies one of the terms can reach together. */
+/** One volume for each claim, all accessible from a node that satisfies one of the terms. */
 function choose(
   fitting: readonly (readonly PersistentVolume[])[],
   terms: readonly Requirements[],
@@ -89,7 +89,7 @@ function choose(
   return undefined;
 }
 
-/** The term with each place where it can hold; undefined if there is none. */
+/** The term combined with each place compatible with it; undefined if there is none. */
 function reaches(term: Requirements, places: readonly Requirements[]): readonly Requirements[] | undefined {
   if (places.length === 0) return [term];
   const both = places.map((place) => join(term, place)).filter((joint) => impossibleKey(joint) === undefined);
@@ -112,7 +112,7 @@ function fits(volume: PersistentVolume, { spec: asked }: PersistentVolumeClaim, 
 
 const modeOf = ({ volumeMode = 'Filesystem' }: { readonly volumeMode?: string }): string => volumeMode;
 
-/** Whether no claim has the volume; one that is kept for a claim is free for that alone. */
+/** Whether the volume is unclaimed, or reserved for this claim. */
 function isFreeFor({ metadata, spec: { claimRef }, status }: PersistentVolume, key: string): boolean {
   if (metadata.deletionTimestamp !== undefined) return false;
   return claimRef === undefined

@@ -17,13 +17,13 @@ import { overlaying } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
 
-/*
- * Caches of what is computed from a catalogue, kept with the catalogue. Most passes, and nearly all simulations of disruption,
- * read the same labels and find it. The caches change nothing but the time: catalogues are never modified, and everything else
- * that matters is part of the key.
+/**
+ * Caches of values computed from a catalogue, stored with the catalogue. Most passes, and nearly all simulations of
+ * disruption, read the same labels and hit the cache. It affects only speed: catalogues are immutable, and all other
+ * inputs are part of the key.
  */
 
-/** What is computed from the catalogues of the NodePools for the label keys of a pass. */
+/** Values computed from the catalogues of the NodePools for the label keys of a pass. */
 export interface CatalogueStore {
   readonly pools: readonly Pool[];
   readonly universe: Universe;
@@ -37,18 +37,18 @@ export interface CatalogueSupply {
   readonly launchables: Launchables;
 }
 
-/** How many stores are kept per catalogue, and supplies per store; the oldest is dropped first. */
+/** Number of stores cached per catalogue, and of supplies per store; the oldest is dropped first. */
 const mostKept = 4;
 
 const kept = new WeakMap<readonly InstanceType[], Map<string, CatalogueStore>>();
 
-/** By the first catalogue: open commitments, and the catalogues under them. */
+/** By first catalogue: open commitments, and the catalogues with them applied. */
 const keptCovered = new WeakMap<readonly InstanceType[], KeptOverlays>();
 
 /**
- * Catalogues with covered offerings listed at their covered price. Returns the same arrays for the same commitments. NodePools
- * with a spot ratio are left as they are, since the ratio and not prices decides how much runs on demand; so are those with
- * minValues, since a commitment may not cover that many types.
+ * Catalogues with covered offerings listed at their covered price. Returns the same arrays for the same commitments.
+ * NodePools with a spot ratio are unchanged, since the ratio instead of prices determines how much runs on demand; so
+ * are those with minValues, since a commitment may not cover that many types.
  */
 export function coveredCatalogues(
   nodePools: readonly NodePool[],
@@ -98,8 +98,8 @@ interface KeptOverlaying {
 const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlaying>();
 
 /**
- * Catalogues with NodeOverlays and the node costs of policies applied. Returns the same arrays for the same overlays and costs,
- * so that their stores are found. `isUsed`: of the other NodePools the catalogues are left as they are.
+ * Catalogues with NodeOverlays and the node costs of policies applied. Returns the same arrays for the same overlays
+ * and costs, so that their stores are found. `isUsed`: catalogues of unused NodePools are unchanged.
  */
 export function overlaidCatalogues(
   nodePools: readonly NodePool[],
@@ -124,7 +124,7 @@ export function overlaidCatalogues(
 
 interface PricingOptions {
   readonly policies?: readonly DisruptionPolicy[] | undefined;
-  /** Beside what policies say. */
+  /** In addition to that of policies. */
   readonly nodeCost?: number | undefined;
   readonly isUsed?: (pool: NodePool) => boolean;
 }
@@ -132,7 +132,7 @@ interface PricingOptions {
 const everyPool = (): boolean => true;
 const noTypes: readonly InstanceType[] = [];
 
-/** The catalogues under these overlays, which are applied anew where an overlay or a template has changed. */
+/** The catalogues with these overlays, which are applied again if an overlay or a template has changed. */
 function overlaidTypes(
   first: readonly InstanceType[],
   nodePools: readonly NodePool[],
@@ -166,8 +166,8 @@ function atCost(types: readonly InstanceType[], cost: number): readonly Instance
 }
 
 /**
- * The store of these NodePools; use its NodePool objects from then on. `labels` is the result of `KeySpace.seal`, `unused` are
- * NodePools that no pod of the pass tolerates.
+ * The store of these NodePools; use its NodePool objects from then on. `labels`: the result of `KeySpace.seal`;
+ * `unused`: NodePools that no pod of the pass tolerates.
  */
 export function storeOf(
   pools: readonly Pool[],
@@ -195,7 +195,7 @@ export function storeOf(
   return store;
 }
 
-/** The capacities of a store less the overhead of DaemonSets; `limited` are NodePools whose limits may be reached. */
+/** The capacities of a store minus the overhead of DaemonSets; `limited`: NodePools whose limits may be reached. */
 export function catalogueSupplyOf(
   { universe, supplies }: CatalogueStore,
   daemons: readonly Daemon[],

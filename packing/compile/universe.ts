@@ -11,13 +11,16 @@ import { rankRows } from './row-ranks.js';
 import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
 import { ValueChoices, anyValue } from './value-choices.js';
 
-/** Offerings that no pod, topology or DaemonSet can tell apart, price and size aside. */
+/** Offerings that no pod, topology rule or DaemonSet can distinguish, regardless of price and size. */
 export interface Profile {
   readonly index: number;
   readonly pool: Pool;
-  /** Label values by key of the key space, undefined where the node lacks the label; one of its class where classes count. */
+  /**
+   * Label values by key of the key space; undefined if the node lacks the label. For keys with value classes, one value
+   * of the class.
+   */
   readonly values: readonly (string | undefined)[];
-  /** Of what there is no more than a limit says: a capacity reservation, or a commitment. */
+  /** The limited supply that it uses: a capacity reservation, or a commitment. */
   readonly reservation?: string;
   /** Rows of the universe. */
   readonly rows: number[];
@@ -25,7 +28,7 @@ export interface Profile {
 
 export const noProfiles: ReadonlySet<Profile> = new Set();
 
-/** An instance type in one zone under one capacity type, for one NodePool: what can be launched. */
+/** An instance type in one zone under one capacity type, for one NodePool: a launch option. */
 export interface Row {
   readonly index: number;
   readonly type: InstanceType;
@@ -37,26 +40,26 @@ export interface Row {
 
 export interface Universe {
   readonly profiles: readonly Profile[];
-  /** What NodePools offer that no pod of the pass tolerates: their nodes count as topology domains. */
+  /** Possible nodes of NodePools that no pod of the pass tolerates: they count as topology domains. */
   readonly domains: readonly NodeLike[];
   readonly rows: readonly Row[];
-  /** By pool: its types, each with the run of rows that it has. */
+  /** By pool: its types, each with its range of rows. */
   readonly typeRuns: readonly (readonly TypeRun[])[];
-  /** By pool: whether any type survives the template's requirements, available or not. */
+  /** By pool: whether any type satisfies the template's requirements, available or not. */
   readonly compatible: readonly boolean[];
-  /** Place of each row when they are sorted by price, then by name, so that the order of a catalogue decides nothing. */
+  /** Rank of each row by price, then by name, so that results do not depend on the order of a catalogue. */
   readonly rank: Int32Array;
-  /** Instances free in each reservation, by its id. */
+  /** By reservation id: the number of free instances. */
   readonly reservations: ReadonlyMap<string, number>;
 }
 
-/** Nodes that there could be, with these labels by key and these taints. */
+/** Possible nodes with these labels (by key) and taints. */
 interface NodeLike {
   readonly values: readonly (string | undefined)[];
   readonly taints: readonly Taint[];
 }
 
-/** The rows `from` up to `to` are of one type. */
+/** A range of rows, from `from` up to `to`, of one type. */
 export interface TypeRun {
   readonly type: InstanceType;
   readonly from: number;
@@ -64,8 +67,8 @@ export interface TypeRun {
 }
 
 /**
- * The catalogue seen through every NodePool, sorted into profiles. Constraints must all be interned before. `unused`: pools that no
- * pod of the pass tolerates; what they offer counts as topology domains alone, and has no rows.
+ * The catalogues of all NodePools, grouped into profiles. All constraints must be interned before. `unused`: pools that
+ * no pod of the pass tolerates; their offerings count only as topology domains, and have no rows.
  */
 export function buildUniverse(
   pools: readonly Pool[],
@@ -95,19 +98,19 @@ function reservationsOf(rows: readonly Row[]): Map<string, number> {
 /** A NodePool while its types are added. */
 interface Template {
   readonly pool: Pool;
-  /** Whether some pod may get a node of it. */
+  /** Whether some pod may use its nodes. */
   readonly isUsed: boolean;
-  /** Stands for the pool; for its taints alone where it is not used. */
+  /** Identifies the pool; only its taints if it is unused. */
   readonly id: number;
-  /** Equal for pools of equal `id` whose types and offerings decide the same keys. */
+  /** Equal for pools with equal `id` whose types and offerings determine the same keys. */
   readonly text: string;
   readonly poolTests: Tests;
-  /** Keys on which nodes of the pool may have a label, and those of them that offerings do not decide. */
+  /** Keys for which nodes of the pool may have a label, and those of them that offerings do not determine. */
   readonly keys: readonly number[];
   readonly typeKeys: readonly number[];
 }
 
-/** Where offerings of equal terms lead, for types that are alike in what matters. */
+/** The profiles of offerings by their terms, for types that are equal in the relevant labels. */
 type Slot = Map<Terms, readonly Profile[]>;
 
 class Builder {
@@ -119,18 +122,18 @@ class Builder {
   readonly typeRuns: TypeRun[][] = [];
   private readonly profileIndex = new Map<number | string, Profile>();
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
-  /** By pool and what its labels that types decide may be. */
+  /** By pool and the possible values of labels that types determine. */
   private readonly variants = new Map<string, readonly Variant[]>();
   private readonly slots = new Map<string, Slot>();
   private readonly numbers = new Map<Requirement, number>();
-  /** Keys whose labels nodes of some pool may have: the first ones of the key space. */
+  /** Number of keys that nodes of some pool may have: the first ones of the key space. */
   private readonly keyCount: number;
   private readonly keyIndex = new Map<string, number>();
   private readonly catalogues: CatalogueReader;
   private readonly values: ValueChoices;
   private readonly labelVariants: LabelVariants;
   private readonly defaults: readonly Requirement[];
-  /** Keys whose label any node may have, whatever its NodePool and catalogue say. */
+  /** Keys for which any node may have a label, whatever its NodePool and catalogue. */
   private readonly open: readonly number[];
 
   constructor(
@@ -182,8 +185,8 @@ class Builder {
   }
 
   /**
-   * Without the keys that neither the pool nor its catalogue has a word on: no node of it has such a label, however many of them pods
-   * ask for, so that those cost nothing here. Of a pool that is not used, domains alone count: what no pod of the pass asks about is none.
+   * Omits the keys that neither the pool nor its catalogue defines: its nodes have no such label, so these cost nothing
+   * however many of them pods use. For an unused pool only domains count.
    */
   private keysThatCount(
     poolTests: Tests,
@@ -230,7 +233,7 @@ class Builder {
     return true;
   }
 
-  /** `text` stands for the pool and for what its labels that types decide may be. */
+  /** `text` identifies the pool and the possible values of labels that types determine. */
   private slotFor(text: string, joint: Tests, keys: readonly number[]): Slot {
     const full = `${text}|${keys.map((key) => this.numberOf(joint.get(key)!)).join()}`;
     let slot = this.slots.get(full);
@@ -289,7 +292,7 @@ class Builder {
     let both = known.get(b);
     if (both === undefined) {
       both = intersect(a, b);
-      // Nearly always one value meets a set that has it: keep the one object, since look-ups go by object.
+      // In most cases a single value is allowed; use the shared object, since look-ups are by identity.
       if (both.values.length === 1 && !both.complement && !both.absent) both = this.catalogues.test('In', both.values);
       known.set(b, both);
     }

@@ -4,13 +4,13 @@ import type { Level } from './relaxation-levels.js';
 import { clashingKey } from '../requirements/requirements.js';
 import { untolerated } from '../../core/taints.js';
 
-/** Offerings of all NodePools together that are few enough to keep for whoever may come. */
+/** Up to this number of offerings in all NodePools, unused pools are not skipped. */
 const mostOfferings = 100_000;
 
 /**
- * NodePools that no pod of the pass may use on any level, by their taints or by what pods ask of nodes, where all NodePools together offer
- * more than `most`: what these offer need not be looked at. Clusters with a NodePool for each of hundreds of teams have many. Beside pods that
- * have passes of their own it is none: the NodePools may be theirs.
+ * NodePools that no pod of the pass may use on any level, by their taints or the pods' node requirements, if all
+ * NodePools together have more than `most` offerings. Their offerings are skipped: clusters with a NodePool for each of
+ * hundreds of teams have many. Empty if some pods are left for separate passes, which may use the NodePools.
  */
 export function unusedPools(
   pools: readonly Pool[],
@@ -34,7 +34,9 @@ export function unusedPools(
 
 type Demand = Pick<Level, 'tolerations' | 'avoidsPreferred' | 'constraints'>;
 
-/** Few kinds of pods differ in what they tolerate and ask of nodes, and the levels of one kind mostly share it. */
+/**
+ * Few combinations of tolerations and node requirements differ between pods; levels of one class mostly share theirs.
+ */
 function differing(levelsByShape: readonly (readonly Level[])[]): Iterable<Demand> {
   const found = new Map<string, Demand>();
   const texts = new Map<readonly Toleration[], string>();

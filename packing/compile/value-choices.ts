@@ -7,18 +7,18 @@ import type { Tests } from './catalogue-terms.js';
 
 export const anyValue: Requirement = { complement: true, values: [], absent: true };
 
-/** Values that a label may get, one for each class of values, with a number that stands for these classes. */
+/** Possible values of a label, one for each class of values, with a number that identifies these classes. */
 export interface Candidates {
   readonly list: readonly LabelCandidate[];
   readonly number: number;
 }
 
-/** Which values labels may get, one for each class of values that constraints tell apart. */
+/** The possible values of labels, one for each class of values that constraints distinguish. */
 export class ValueChoices {
   private readonly candidateLists: Map<Requirement, Candidates>[] = [];
   /** Numbers for lists of value classes. */
   private readonly classesNumbers = new Map<string, number>();
-  /** By what may be chosen. */
+  /** Cached by the possible choices. */
   private readonly asked = new Map<string, readonly LabelChoice[]>();
   private choices: LabelChoices | undefined;
 
@@ -59,8 +59,8 @@ export class ValueChoices {
   }
 
   /**
-   * The values of a topology key that are domains: all, where they are not very many; else those that pods or nodes name, and the
-   * first ones. Each domain is a copy of all that a NodePool offers.
+   * The values of a topology key that are domains: all, if they are not very many; otherwise those used by pods or
+   * nodes, and the first ones. Each domain multiplies the offerings of a NodePool.
    */
   private domainsOf(key: number, values: readonly string[]): readonly string[] {
     if (values.length <= mostDomains || !this.space.isExact(key)) return values;
@@ -77,10 +77,10 @@ export class ValueChoices {
     return keys.map((key) => this.of(key, joint.get(key)!).list);
   }
 
-  /** Where choices are too many: those that pods ask for, at most so many. */
+  /** If there are too many combinations: those that pods require, at most `most`. */
   askedOf(keys: readonly number[], joint: Tests, most: number): readonly LabelChoice[] {
     const candidates = this.ofEach(keys, joint);
-    // What DaemonSets alone tell apart is no choice of anybody.
+    // Values that only DaemonSets distinguish are not choices of pods.
     const isOpen = (key: number, list: readonly LabelCandidate[]): boolean =>
       list.length > 1 && this.space.isAsked(key);
     const open = new Map(

@@ -20,13 +20,13 @@ import { readTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
 import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
 
-/** What the volumes of a pod ask of its node (volumes/node-needs). */
+/** The requirements of a pod's volumes on its node (volumes/node-needs). */
 export interface VolumeNeeds {
-  /** Alternatives for the node, of which one must hold; none when the volumes can be anywhere. */
+  /** Alternatives for the node, of which one must be satisfied; empty if the volumes are accessible anywhere. */
   readonly alternatives: readonly Requirements[];
-  /** Volumes that count towards the attach limits of the node, by driver; shared ones by name as well. */
+  /** Volumes that count towards the attach limits of the node, by driver; shared ones also by name. */
   readonly attachments: readonly { readonly driver: string; readonly volume: string; readonly shared: boolean }[];
-  /** Why no node can serve the pod yet. */
+  /** Why no node can run the pod yet. */
   readonly error?: { readonly subject: string; readonly message: string };
 }
 
@@ -67,7 +67,7 @@ export class Volumes {
     this.supplies = staticSupplies(demands, this.volumes.values());
   }
 
-  /** The claim, if only a volume that is there can serve it. */
+  /** The claim, if only an existing volume can satisfy it. */
   private staticClaim(key: string): StaticDemand['claims'] {
     const claim = this.claims.get(key);
     const { volumeName = '', storageClassName = '' } = claim?.spec ?? {};
@@ -76,7 +76,7 @@ export class Volumes {
     return claim === undefined || volumeName !== '' || !isStatic ? [] : [{ key, claim }];
   }
 
-  /** A text equal for pods whose volumes ask the same of a node; empty for most pods. */
+  /** A key that is equal for pods whose volumes have the same requirements; empty for most pods. */
   text(pod: Pod): string {
     let text = '';
     for (const volume of pod.spec.volumes ?? []) {
@@ -99,7 +99,10 @@ export class Volumes {
     return needs;
   }
 
-  /** In words, the volumes of a pod that ask for values of the label, each with the object that says so; undefined if none does. */
+  /**
+   * The volumes of a pod with a requirement on the label, as text, each with the object that has it; undefined if there
+   * are none.
+   */
   asking(pod: Pod, label: string): string | undefined {
     const found = (pod.spec.volumes ?? []).flatMap((volume) => {
       const key = claimKey(pod, volume);
@@ -167,7 +170,10 @@ export class Volumes {
     return supply === undefined ? this.classNeeds(storageClassName) : supplyNeeds(supply);
   }
 
-  /** A ReadWriteOncePod claim serves one pod at a time: one that runs, or else the first by name (volumes/read-write-once-pod). */
+  /**
+   * A ReadWriteOncePod claim serves one pod at a time: a running one, otherwise the first by name
+   * (volumes/read-write-once-pod).
+   */
   private whyInUse(pod: Pod, key: string, { spec }: PersistentVolumeClaim): string | undefined {
     if (spec.accessModes?.includes('ReadWriteOncePod') !== true) return undefined;
     const others = (this.users.get(key) ?? []).filter((other) => other !== pod && !isTerminal(other));
@@ -186,7 +192,7 @@ export class Volumes {
     }
     const local = volume.spec.local !== undefined || volume.spec.hostPath !== undefined;
     const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-    // The host of a pod that moves goes; that of any other may still be there, and then only that will do.
+    // The host of a pod that moves will be removed; that of a pending pod may still exist, and is then required.
     const isHost = (value: string): boolean => (pod.spec.nodeName ?? '') === '' && this.hosts.has(value);
     const alternatives = terms.map((term) => readTerm(local ? withoutHost(term, isHost) : term));
     const driver = driverOf(volume);
@@ -213,14 +219,14 @@ export class Volumes {
   }
 }
 
-/** What attaches the volumes of Kubernetes' own plugins since they were moved to CSI drivers, by the plugin's name. */
+/** CSI drivers of Kubernetes' former in-tree volume plugins, by plugin name. */
 const csiDrivers: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',
 };
 
-/** The driver that attaches a volume, or undefined where nothing counts that. */
+/** The driver that attaches a volume; undefined if there is no attach limit for it. */
 function driverOf({ spec }: PersistentVolume): string | undefined {
   if (spec.csi !== undefined) return spec.csi.driver;
   if (spec.awsElasticBlockStore !== undefined) return csiDrivers['kubernetes.io/aws-ebs'];
@@ -250,7 +256,7 @@ const withoutHost = ({ matchExpressions }: NodeSelectorTerm, isThere: (host: str
 
 const noProvisioner = 'kubernetes.io/no-provisioner';
 
-/** What a claim asks for that binds to one of these volumes. */
+/** The requirements of a claim that binds to one of these volumes. */
 function supplyNeeds(volumes: readonly PersistentVolume[]): ClaimNeeds {
   const [first] = volumes;
   const driver = first === undefined ? undefined : driverOf(first);
@@ -259,7 +265,7 @@ function supplyNeeds(volumes: readonly PersistentVolume[]): ClaimNeeds {
   return { alternatives, ...(driver !== undefined && { driver }) };
 }
 
-/** Every pair of alternatives that can hold together; all of them merged where none can. */
+/** Every compatible pair of alternatives; if there is none, all of them merged. */
 function cross(left: readonly Requirements[], right: readonly Requirements[]): readonly Requirements[] {
   if (left.length === 0) return right;
   if (right.length === 0) return left;

@@ -9,18 +9,18 @@ import type { NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
 /**
- * One combination of domains of the topology keys that concern a class, with the nodes that exist there and the profiles that
- * could be launched.
+ * One combination of domains of the topology keys relevant for a class, with the existing nodes there and the profiles
+ * that could be launched.
  */
 export interface Cell {
   /** The domain of each topology key. */
   readonly domains: ReadonlyMap<string, string | undefined>;
   readonly domainOf: (key: string) => string | undefined;
-  /** Profiles that can be launched there for the class, in the NodePools of the highest weight that have any. */
+  /** Profiles that can be launched there for the class, in the NodePools with the highest weight that have any. */
   readonly profiles: readonly Profile[];
-  /** Those of NodePools of any weight. */
+  /** Such profiles of NodePools of any weight. */
   readonly holding: readonly Profile[];
-  /** Existing nodes there that admit the class, in the order in which they are tried, and how many are full. */
+  /** Existing nodes there that admit the class, in the order of trial, and how many are full. */
   readonly nodes: readonly NodeState[];
   next: number;
   /** Price of a pod there by its share of a new node, dollars per hour. */
@@ -32,7 +32,7 @@ type Place = Pick<Cell, 'domains' | 'domainOf' | 'profiles' | 'holding'>;
 const noNodes: readonly NodeState[] = [];
 const noProfiles: readonly Profile[] = [];
 
-/** Builds the cells of classes. What does not depend on the class is computed once. */
+/** Builds the cells of classes. Caches what does not depend on the class. */
 export class Cells {
   private readonly places = new Map<readonly Profile[], Map<string, ReadonlyMap<string, Place>>>();
   private readonly heaviest = new Map<ReadonlyMap<string, Place>, ReadonlyMap<string, Place>>();
@@ -115,7 +115,10 @@ export class Cells {
     return places;
   }
 
-  /** The places with the highest weight (scheduling/heaviest-pool-first): pods that may be anywhere open no node in another NodePool for its domains. */
+  /**
+   * The places with the highest weight (scheduling/heaviest-pool-first): pods without restricted domains open no node
+   * in another NodePool for its domains.
+   */
   private heaviestOf(places: ReadonlyMap<string, Place>): ReadonlyMap<string, Place> {
     let heaviest = this.heaviest.get(places);
     if (heaviest === undefined) {
@@ -160,7 +163,7 @@ export class Cells {
   }
 }
 
-/** Whether such pods may be anywhere, and no other pods have to be near them. */
+/** Whether such pods may be in any domain, and no other pods have affinity to them. */
 const isFree = (rules: Rules): boolean =>
   !mayExcludeDomains(rules) && rules.matched.every(({ kind }) => kind === 'spread');
 
