@@ -33,34 +33,38 @@ const open = (window: Partial<Budget>, now: number, expected: boolean): Check =>
   );
 
 export const budgetRuleCases: readonly ConformanceCase[] = about('allowed disruptions by budgets', [
-  same(102, 'a budget of none for every reason', allows(withChanged({ 5: always }), [0, 0, 0])),
+  same(102, 'a budget of 0 for every reason', allows(withChanged({ 5: always }), [0, 0, 0])),
   same(
     113,
-    'no budget is open',
+    'no budget is open: all nodes',
     allows(
       six.map((each) => ({ ...each, ...never })),
       [100, 100, 100],
     ),
   ),
-  same(127, 'budgets by reason that are closed', allows(withChanged({ 3: never, 4: never }), [10, 10, 10])),
-  same(138, 'a budget without reasons is for all', allows(six.slice(0, 1), [10, 10, 10])),
-  same(150, 'the least for each reason', allows([...six, { nodes: '4', reasons: ['Empty'], ...always }], [4, 10, 5])),
   same(
-    179,
-    'a schedule that cannot be read allows nothing',
-    allows([{ nodes: '10', schedule: '@wrongly', duration: '1h' }], [0, 0, 0]),
+    127,
+    'budgets by reason outside their schedule: all nodes',
+    allows(withChanged({ 3: never, 4: never }), [10, 10, 10]),
   ),
+  same(138, 'a budget without reasons applies to all', allows(six.slice(0, 1), [10, 10, 10])),
+  same(
+    150,
+    'the lowest budget for each reason',
+    allows([...six, { nodes: '4', reasons: ['Empty'], ...always }], [4, 10, 5]),
+  ),
+  same(179, 'an invalid schedule: none', allows([{ nodes: '10', schedule: '@wrongly', duration: '1h' }], [0, 0, 0])),
   notApplicable(
     185,
     'a number of nodes that cannot be read',
     'the schema of NodePools refuses it (api/karpenter/node-pool.ts)',
   ),
-  same(191, 'a closed budget binds nobody', allows([{ nodes: '10', ...never }], [100, 100, 100])),
-  same(198, 'a number of nodes', allows([{ nodes: '10', ...always }], [10, 10, 10])),
-  same(203, 'a share of nodes', allows([{ nodes: '100%', ...always }], [100, 100, 100])),
+  same(191, 'a budget outside its schedule does not apply', allows([{ nodes: '10', ...never }], [100, 100, 100])),
+  same(198, 'an absolute number', allows([{ nodes: '10', ...always }], [10, 10, 10])),
+  same(203, 'a percentage', allows([{ nodes: '100%', ...always }], [100, 100, 100])),
   // Midnight an hour east of UTC is 23:00 in UTC.
   same(211, 'schedules are in UTC', open({ schedule: '@daily', duration: '30m' }, Date.UTC(2000, 4, 30, 23), false)),
-  same(221, 'without a schedule a budget is open', open({}, june, true)),
+  same(221, 'a budget without a schedule always applies', open({}, june, true)),
   same(228, 'a schedule that is open', open(always, june, true)),
   same(233, 'a schedule that is closed', open(never, june, false)),
   same(
@@ -70,13 +74,13 @@ export const budgetRuleCases: readonly ConformanceCase[] = about('allowed disrup
   ),
   same(
     248,
-    'a duration longer than the time between',
+    'a duration longer than the interval',
     open({ schedule: '@daily', duration: '48h' }, Date.UTC(2024, 0, 7), true),
   ),
   same(257, 'after the duration', open({ schedule: '30 6 * * SUN', duration: '6h' }, Date.UTC(2024, 0, 7), false)),
   same(
     266,
-    'a range of days that runs backwards cannot be read',
+    'a reversed range of weekdays is invalid',
     open({ schedule: '0 0 * * tue-mon', duration: '6h' }, Date.UTC(2024, 0, 7), true),
   ),
 ]);

@@ -62,12 +62,12 @@ const hashed = { ...web, 'pod-template-hash': 'abc' };
 export const defaultSelectorCases: readonly ConformanceCase[] = about('selector of the default spread', [
   same(
     80,
-    'what a ReplicaSet selects, whatever other labels the pod has',
+    "is the ReplicaSet's, whatever other labels the pod has",
     selected(replicaSet({ matchLabels: hashed }), pod({ ...hashed, extra: 'x' }, {}), [hashed, web], [true, false]),
   ),
   same(
     98,
-    'what a StatefulSet selects, without labels of single pods',
+    "is the StatefulSet's, without labels of single pods",
     selected(
       statefulSet({ matchLabels: web }),
       pod({ ...web, 'apps.kubernetes.io/pod-index': '0' }, { kind: 'StatefulSet' }),
@@ -77,7 +77,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     119,
-    'expressions of a ReplicaSet',
+    'has the expressions of the ReplicaSet',
     selected(
       replicaSet({ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['other'] }] }),
       pod(web, {}),
@@ -87,7 +87,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     137,
-    'what a ReplicationController selects',
+    "is the ReplicationController's",
     selected(
       controller(web),
       pod(web, { apiVersion: 'v1', kind: 'ReplicationController' }),
@@ -95,34 +95,34 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
       [true, false],
     ),
   ),
-  same(159, 'an owner of another kind says nothing', selected({}, pod(web, { kind: 'Job' }), [], undefined)),
+  same(159, 'is none for an owner of another kind', selected({}, pod(web, { kind: 'Job' }), [], undefined)),
   same(
     166,
-    'an owner that is not the controller says nothing',
+    'is none for an owner that is not the controller',
     selected(replicaSet({ matchLabels: web }), pod(web, { controller: false }), [], undefined),
   ),
-  same(174, 'an owner that is gone says nothing', selected({}, pod(web, {}), [], undefined)),
+  same(174, 'is none for a missing owner', selected({}, pod(web, {}), [], undefined)),
   same(
     185,
-    'a Service that selects the pod',
+    'is that of the Service that selects the pod',
     selected(services(web), pod({ ...web, extra: 'x' }), [web, other], [true, false]),
   ),
   same(
     193,
-    'two Services that select it',
+    'combines two Services',
     selected(services(web, front), pod(both), [both, web, front], [true, false, false]),
   ),
-  same(202, 'a Service that does not select it', selected(services(other), pod(web), [], undefined)),
-  same(206, 'a Service without a selector', selected(services(undefined), pod(web), [], undefined)),
-  same(211, 'a Service with an empty selector', selected(services({}), pod(web), [], undefined)),
+  same(202, 'is none for a Service that does not select the pod', selected(services(other), pod(web), [], undefined)),
+  same(206, 'is none for a Service without a selector', selected(services(undefined), pod(web), [], undefined)),
+  same(211, 'is none for a Service with an empty selector', selected(services({}), pod(web), [], undefined)),
   same(
     [216, 314],
-    'a Service of another namespace',
+    'is none for a Service of another namespace',
     selected(services(web), pod(web, undefined, 'elsewhere'), [], undefined),
   ),
   same(
     224,
-    'a Service and the owner together',
+    'combines a Service and the owner',
     selected(
       { ...replicaSet({ matchLabels: hashed }), ...services(front) },
       pod({ ...hashed, ...front }, {}),
@@ -132,7 +132,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     250,
-    'a ReplicationController against the Service: it replaces what that says',
+    'of a ReplicationController replaces that of the Service',
     selected(
       { ...controller({ app: 'legacy' }), ...services(web) },
       pod(web, { apiVersion: 'v1', kind: 'ReplicationController' }),
@@ -142,12 +142,12 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     272,
-    'a ReplicaSet against the Service: nobody is selected',
+    'of ReplicaSet and Service may contradict, and selects nothing',
     selected({ ...replicaSet({ matchLabels: other }), ...services(web) }, pod(web, {}), [web, other], [false, false]),
   ),
   same(
     298,
-    'pods of one owner with different labels',
+    'is one for pods of one owner with different labels',
     gives(() => {
       const spread = new DefaultSpread([zonal], {
         ...replicaSet({ matchLabels: web }),
@@ -158,7 +158,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     332,
-    'a pod with constraints of its own',
+    'is not needed by a pod with its own constraints',
     gives(() => {
       const own = pod(web, {});
       const spec = { ...own.spec, topologySpreadConstraints: [{ ...zonal, labelSelector: { matchLabels: web } }] };
@@ -170,7 +170,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     351,
-    'no defaults',
+    'is not needed without a default',
     gives(
       () =>
         new DefaultSpread([], replicaSet({ matchLabels: web }) as unknown as ClusterObjects).of(pod(web, {})).length,
@@ -179,7 +179,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     [360, 377],
-    'everything else of the default stays as it is',
+    'leaves the other fields of the default unchanged',
     gives(
       () => {
         const full = { ...zonal, maxSkew: 4, minDomains: 3, nodeTaintsPolicy: 'Honor' } as const;
@@ -194,7 +194,7 @@ export const defaultSelectorCases: readonly ConformanceCase[] = about('selector 
   ),
   same(
     405,
-    'pods of different owners',
+    'differs for pods of different owners',
     gives(() => {
       const sets = ['one', 'two'].map((app) => ({
         metadata: { name: app, namespace: 'default' },

@@ -11,19 +11,19 @@ const together = (a: PodOptions, b: PodOptions, nodes: number): Check =>
 
 export const hostPortCases: readonly ConformanceCase[] = about('host ports of two pods', [
   notApplicable(30, 'the text of a port', "texts are the project's own"),
-  same(41, 'equal ports keep apart', together(port(4443, '10.0.0.0'), port(4443, '10.0.0.0'), 2)),
+  same(41, 'conflict where they are equal', together(port(4443, '10.0.0.0'), port(4443, '10.0.0.0'), 2)),
   same(
     54,
-    'an address that is not given, or is 0.0.0.0, meets every other',
+    'conflict where an address is absent or 0.0.0.0',
     together(port(4443, '10.0.0.0'), port(4443, '0.0.0.0'), 2),
   ),
-  same([], 'an address that is :: meets every other', together(port(4443, '10.0.0.0'), port(4443, '::'), 2)),
+  same([], 'conflict where an address is ::', together(port(4443, '10.0.0.0'), port(4443, '::'), 2)),
   same(
     74,
-    'protocols keep apart by themselves',
+    'do not conflict with different protocols',
     together(port(4443, '10.0.0.0', 'TCP'), port(4443, '10.0.0.0', 'SCTP'), 1),
   ),
-  same(88, 'other ports are no matter', together(port(4443, '10.0.0.0'), port(443, '10.0.0.0'), 1)),
+  same(88, 'do not conflict with different ports', together(port(4443, '10.0.0.0'), port(443, '10.0.0.0'), 1)),
 ]);
 
 /** Whether a node that starts with the taint takes a pod. */
@@ -34,17 +34,17 @@ const starting = (taint: Taint, takes: boolean): Check =>
   );
 
 export const ephemeralTaintCases: readonly ConformanceCase[] = about('taints that go by themselves', [
-  same(26, 'not-ready goes by itself', starting({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }, true)),
+  same(26, 'include not-ready', starting({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }, true)),
   same(
     33,
-    'so do those of readiness.k8s.io',
+    'include those of readiness.k8s.io',
     starting({ key: 'readiness.k8s.io/my-rule', effect: 'NoSchedule' }, true),
   ),
-  same(40, 'with every effect', starting({ key: 'readiness.k8s.io/another', effect: 'NoExecute' }, true)),
-  same(47, 'others do not', starting({ key: 'example.com/some-taint', effect: 'NoSchedule' }, false)),
+  same(40, 'include every effect', starting({ key: 'readiness.k8s.io/another', effect: 'NoExecute' }, true)),
+  same(47, 'exclude others', starting({ key: 'example.com/some-taint', effect: 'NoSchedule' }, false)),
   same(
     54,
-    'nor do those with the name inside',
+    'exclude those with the name inside',
     starting({ key: 'my-readiness.k8s.io/bar', effect: 'NoSchedule' }, false),
   ),
   notApplicable(61, 'no taint at all', 'a nil pointer'),

@@ -112,19 +112,19 @@ const operator =
 const failing = 'catalogues are read by activities/packing; an overlay sees only what was read';
 
 export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
-  same(105, 'without overlays nothing changes', prices({}, [1.02])),
-  same(118, 'one overlay', refused({ a: ofTypes('default') }, [])),
+  same(105, 'none changes nothing', prices({}, [1.02])),
+  same(118, 'a single one applies', refused({ a: ofTypes('default') }, [])),
   notApplicable([139, 161], 'values that the schema lets through', operator),
   same(
     189,
-    'overlays of one weight that meet on a type',
+    'of one weight that match one type conflict',
     refused({ a: { requirements: [oneOf(labels.arch, 'arm64')], price: '1.03' }, b: { ...anyKind, price: '23' } }, [
       'a',
     ]),
   ),
   same(
     234,
-    'overlays that meet on no type',
+    'that match no common type do not conflict',
     refused(
       {
         a: { requirements: [oneOf(labels.arch, 'arm64')], price: '1.03' },
@@ -135,35 +135,35 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     331,
-    'overlays that meet in a zone',
+    'that match in one zone conflict',
     refused({ a: { ...inZone(zone1, zone2), price: '1' }, b: { ...inZone(zone2), price: '2' } }, ['a'], varied),
   ),
   same(
     376,
-    'overlays that meet on a capacity type',
+    'that match one capacity type conflict',
     refused({ a: { ...ofKind('spot', 'on-demand'), price: '1' }, b: { ...ofKind('spot'), price: '2' } }, ['a'], varied),
   ),
   same(
     421,
-    'overlays of different offerings',
+    'of different offerings do not conflict',
     refused({ a: { ...inZone(zone2), price: '1' }, b: { ...ofKind('spot'), price: '2' } }, [], varied),
   ),
   same(
     466,
-    'overlays by zone and by capacity type that meet',
+    'by zone and by capacity type conflict where they match one offering',
     refused({ a: { ...inZone(zone1), price: '1' }, b: { ...ofKind('spot'), price: '2' } }, ['a'], varied),
   ),
-  ...twice([562, 563], 'two that would decide the same', (first, second) =>
+  ...twice([562, 563], 'two prices of equal weight conflict', (first, second) =>
     refused({ a: { ...ofTypes('default', 'small'), ...first }, b: { ...ofTypes('default', 'gpu-a'), ...second } }, [
       'a',
     ]),
   ),
-  ...twice([612, 613], 'two that would decide the same alike', (first) =>
+  ...twice([612, 613], 'two equal prices of equal weight conflict', (first) =>
     refused({ a: { ...ofTypes('default', 'small'), ...first }, b: { ...ofTypes('default', 'gpu-a'), ...first } }, [
       'a',
     ]),
   ),
-  ...twice([661, 662], 'two of different types', (first, second) =>
+  ...twice([661, 662], 'two prices for different types do not conflict', (first, second) =>
     refused(
       {
         a: { ...ofTypes('default'), ...first },
@@ -172,12 +172,12 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
       [],
     ),
   ),
-  ...twice([710, 711], 'two of different weights', (first, second) =>
+  ...twice([710, 711], 'two prices of different weights do not conflict', (first, second) =>
     refused({ a: { ...ofTypes('default'), ...first }, b: { ...ofTypes('default'), weight: 20, ...second } }, []),
   ),
   same(
     [715, 836],
-    'two that would decide how much of a resource there is',
+    'two amounts of one resource conflict',
     refused(
       { a: { ...ofTypes('default', 'small'), ...fuses('54') }, b: { ...ofTypes('default', 'gpu-a'), ...fuses('54') } },
       ['a'],
@@ -185,7 +185,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     765,
-    'three of them',
+    'three amounts of one resource conflict',
     refused(
       {
         a: { ...ofTypes('default', 'small'), ...fuses('55') },
@@ -197,7 +197,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     886,
-    'two for different types',
+    'two amounts for different types do not conflict',
     refused(
       {
         a: { ...ofTypes('default'), ...fuses('54') },
@@ -208,7 +208,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     936,
-    'two of different weights',
+    'two amounts of different weights do not conflict',
     refused(
       {
         a: { ...ofTypes('default'), ...fuses('55') },
@@ -219,7 +219,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     986,
-    'two of different resources',
+    'amounts of different resources do not conflict',
     refused(
       {
         a: { ...ofTypes('default'), ...fuses('55') },
@@ -228,43 +228,43 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
       [],
     ),
   ),
-  ...twice([1079, 1080], 'for one pool', (first, _, [result]) =>
+  ...twice([1079, 1080], 'a price for one pool', (first, _, [result]) =>
     prices({ a: { ...ofPool('default'), ...first } }, [result], [1.02]),
   ),
-  ...twice([1133, 1139], 'one for each pool', (first, second, [a, b]) =>
+  ...twice([1133, 1139], 'a price for each pool', (first, second, [a, b]) =>
     prices({ a: { ...ofPool('default'), ...first }, b: { ...ofPool('second'), ...second } }, [a], [b]),
   ),
-  ...twice([1185, 1186], 'for a label of the pool', (first, _, [result]) =>
+  ...twice([1185, 1186], 'a price for a label of the pool', (first, _, [result]) =>
     prices({ a: { requirements: [oneOf('example.com/test', 'value')], ...first } }, [1.02], [result]),
   ),
   notApplicable([1221, 1222, 1942], 'an overlay that is not valid', operator),
-  ...twice([1251, 1252], 'for a type that there is not', (first) =>
+  ...twice([1251, 1252], 'a price for a missing type', (first) =>
     prices({ a: { ...ofTypes('none'), ...first } }, [1.02]),
   ),
-  ...twice([1281, 1282], 'for a type', (first, _, [result]) =>
+  ...twice([1281, 1282], 'a price for a type', (first, _, [result]) =>
     prices({ a: { ...ofTypes('default'), ...first } }, [result]),
   ),
   same(
     1346,
-    'for a capacity type: price',
+    'a price for a capacity type',
     prices({ a: { ...ofKind('reserved'), price: '12321.32' } }, [1.02, 2.02, 3.02, 12321.32], undefined, varied),
   ),
   same(
     1347,
-    'for a capacity type: adjustment',
+    'a price adjustment for a capacity type',
     prices({ a: { ...ofKind('reserved'), priceAdjustment: '+1000' } }, [1.02, 2.02, 3.02, 1004.02], undefined, varied),
   ),
   same(
     1411,
-    'for a zone: price',
+    'a price for a zone',
     prices({ a: { ...inZone(zone1), price: '121.421' } }, [121.421, 2.02, 3.02, 4.02], undefined, varied),
   ),
   same(
     1412,
-    'for a zone: adjustment',
+    'a price adjustment for a zone',
     prices({ a: { ...inZone(zone1), priceAdjustment: '+1000' } }, [1001.02, 2.02, 3.02, 4.02], undefined, varied),
   ),
-  ...twice([1505, 1512], 'one by zone and one by capacity type', (first, second, [a]) => {
+  ...twice([1505, 1512], 'a price by zone and one by capacity type', (first, second, [a]) => {
     const b = second.price === undefined ? [55.02, 57.02] : [23, 23];
     const byZone = first.price === undefined ? [1002.02, 1004.02] : [a, a];
     return prices(
@@ -274,19 +274,19 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
       varied,
     );
   }),
-  ...twice([1611, 1617], 'the heavier decides', (first, second) =>
+  ...twice([1611, 1617], 'the heavier price applies', (first, second) =>
     prices(
       { a: { ...ofTypes('default'), weight: 100, ...first }, b: { ...ofTypes('default'), ...second } },
       first.price === undefined ? [1001.02] : [100],
     ),
   ),
-  ...twice([1690, 1694], 'a refused overlay decides nothing', (first, second) =>
+  ...twice([1690, 1694], 'a refused price does not apply', (first, second) =>
     priced(
       { a: { ...ofTypes('default', 'small', 'gpu-b'), ...first }, b: { ...ofTypes('small', 'gpu-a'), ...second } },
       ['gpu-a', 'small'],
     ),
   ),
-  ...twice([1795, 1799], 'nor for another pool', (first, second, [, b]) =>
+  ...twice([1795, 1799], 'a refused price does not apply to another pool either', (first, second, [, b]) =>
     prices({ a: first, b: { ...ofPool('second'), ...second } }, [1.02], [b]),
   ),
   same(
@@ -309,14 +309,10 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
     'a resource for a label of the pool',
     amounts({ a: { requirements: [oneOf('example.com/test', 'value')], ...fuses('1') } }, fuse, {}, everywhere(1)),
   ),
-  same(
-    1971,
-    'a resource for a type that there is not',
-    amounts({ a: { ...ofTypes('none'), ...fuses('1') } }, fuse, {}),
-  ),
+  same(1971, 'a resource for a missing type', amounts({ a: { ...ofTypes('none'), ...fuses('1') } }, fuse, {})),
   same(
     2124,
-    'two overlays, each with a resource of its own',
+    'two resources from two overlays',
     gives(() => {
       const overlays = {
         a: { ...ofTypes('default'), capacity: { [fuse]: '1' } },
@@ -350,7 +346,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     [2188, 2277],
-    'the heavier decides how much there is',
+    'the heavier amount applies',
     amounts(
       {
         a: { ...ofTypes('default', 'small'), weight: 100, ...fuses('1') },
@@ -366,7 +362,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     2335,
-    'a refused overlay adds nothing',
+    'a refused amount does not apply',
     amounts(
       {
         a: { ...ofTypes('default', 'small', 'gpu-b'), ...fuses('54') },
@@ -381,7 +377,7 @@ export const overlayCases: readonly ConformanceCase[] = about('NodeOverlays', [
   ),
   same(
     2404,
-    'nor for another pool, of a resource',
+    'a refused amount does not apply to another pool either',
     amounts({ a: fuses('54'), b: { ...ofPool('second'), ...fuses('21') } }, fuse, {}, everywhere(21)),
   ),
   same(
@@ -405,19 +401,19 @@ function everywhere(amount: number): Readonly<Record<string, number>> {
 
 /** pkg/controllers/nodeoverlay/store_test.go */
 export const overlayStoreCases: readonly ConformanceCase[] = about('applying NodeOverlays', [
-  same(81, 'nothing is overlaid', prices({}, [1.02])),
-  same(100, 'a price', prices({ a: { ...ofTypes('default'), priceAdjustment: '+0.01' } }, [1.03])),
-  same(118, 'an amount', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, fuse, { default: 5 })),
-  same(141, 'both', prices({ a: { ...ofTypes('default'), ...fuses('5'), priceAdjustment: '+0.01' } }, [1.03])),
+  same(81, 'changes nothing without a match', prices({}, [1.02])),
+  same(100, 'changes a price', prices({ a: { ...ofTypes('default'), priceAdjustment: '+0.01' } }, [1.03])),
+  same(118, 'adds an amount', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, fuse, { default: 5 })),
+  same(141, 'changes both', prices({ a: { ...ofTypes('default'), ...fuses('5'), priceAdjustment: '+0.01' } }, [1.03])),
   same(
     167,
-    'a price of one of several offerings',
+    'changes the price of one of several offerings',
     prices({ a: { ...inZone(zone2), priceAdjustment: '+0.01' } }, [1.02, 2.03, 3.02, 4.02], undefined, varied),
   ),
-  same(220, 'an amount changes no other', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, 'none', {})),
+  same(220, 'leaves other resources unchanged', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, 'none', {})),
   same(
     262,
-    'each pool has its own',
+    'is separate for each pool',
     prices(
       { a: { ...ofPool('default'), priceAdjustment: '+10%' }, b: { ...ofPool('second'), priceAdjustment: '-5%' } },
       [1.122],
@@ -427,7 +423,7 @@ export const overlayStoreCases: readonly ConformanceCase[] = about('applying Nod
   notApplicable(321, 'a pool that was not looked at yet', 'overlays are laid over a catalogue when it is read'),
   same(
     338,
-    'several offerings of several pools',
+    'covers several offerings of several pools',
     prices({ a: { ...ofKind('spot'), price: '0.5' } }, [0.5, 2.02, 0.5, 4.02], undefined, varied),
   ),
 ]);
@@ -436,7 +432,7 @@ export const overlayStoreCases: readonly ConformanceCase[] = about('applying Nod
 export const overlayOrderCases: readonly ConformanceCase[] = about('order of NodeOverlays', [
   same(
     61,
-    'the heaviest first',
+    'is by weight, the heaviest first',
     prices(
       { a: { ...ofTypes('default'), weight: 1, price: '1' }, b: { ...ofTypes('default'), weight: 2, price: '2' } },
       [2],
@@ -444,7 +440,7 @@ export const overlayOrderCases: readonly ConformanceCase[] = about('order of Nod
   ),
   same(
     89,
-    'of equal ones the last name',
+    'is by name among equal weights',
     refused({ a: { ...ofTypes('default'), price: '1' }, b: { ...ofTypes('default'), price: '2' } }, ['a']),
   ),
 ]);

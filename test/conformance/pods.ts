@@ -52,15 +52,19 @@ const unready = pod(undefined, { ready: false });
 const free = { ...all, unhealthyPodEvictionPolicy: 'AlwaysAllow' };
 
 export const podBudgetCases: readonly ConformanceCase[] = about('eviction under PodDisruptionBudgets', [
-  same([69, 228], 'a pod that is not Ready, under AlwaysAllow', evictable([unready], [budget(free)], true)),
-  same([92, 249], 'a pod that is not Ready, without a policy', evictable([unready], [budget(all)], false)),
-  same([112, 266], 'a pod that no budget selects', evictable([pod(undefined, { app: 'other' })], [budget(all)], true)),
-  ...each([154, 158, 162, 166], 'two pods that a budget keeps', [pod(), pod()]),
-  ...each([200, 204, 208, 212], 'two pods of which a budget keeps one', [pod(), pod(undefined, { app: 'other' })]),
-  ...each([296, 300, 304, 308], 'a pod that a budget keeps', [pod()]),
+  same([69, 228], 'allows an unready pod under AlwaysAllow', evictable([unready], [budget(free)], true)),
+  same([92, 249], 'blocks an unready pod without a policy', evictable([unready], [budget(all)], false)),
+  same(
+    [112, 266],
+    'allows a pod without a PodDisruptionBudget',
+    evictable([pod(undefined, { app: 'other' })], [budget(all)], true),
+  ),
+  ...each([154, 158, 162, 166], 'blocks two pods of one PodDisruptionBudget', [pod(), pod()]),
+  ...each([200, 204, 208, 212], 'blocks one of two pods', [pod(), pod(undefined, { app: 'other' })]),
+  ...each([296, 300, 304, 308], 'blocks a pod that the PodDisruptionBudget protects', [pod()]),
   same(
     321,
-    'a pod that is marked do-not-disrupt',
+    'of a do-not-disrupt pod',
     gives(() => doNotDisruptUntil(pod('true'), now) !== undefined, true),
   ),
 ]);
@@ -72,18 +76,22 @@ const wrong = (mark: string): Check =>
   gives(() => [doNotDisruptUntil(pod(mark), now) !== undefined, isInvalidDoNotDisrupt(pod(mark))], [false, true]);
 
 export const podCases: readonly ConformanceCase[] = about('do-not-disrupt of a pod', [
-  same(51, 'no annotation', kept(pod(), false)),
+  same(51, 'absent', kept(pod(), false)),
   same([60, 162], 'true', kept(pod('true'), true)),
-  same(72, 'a value that is not a duration', wrong('invalid')),
-  same(87, 'a duration of nothing', wrong('0s')),
-  same(102, 'a duration below nothing', wrong('-5m')),
-  same(117, 'a duration that is not over', kept(pod('15m'), true)),
-  same(134, 'a duration that is over', kept(pod('5m'), false)),
-  same(150, 'a pod that has not started', kept(pod('5m', { minutes: -1 }), true)),
-  same(179, 'a node with a pod that is not marked', candidateWith(pod(), true)),
-  same(189, 'a node with one that is', candidateWith(pod('true'), false)),
-  same(205, 'a node with one whose time is over', candidateWith(pod('5m'), true)),
-  same(221, 'a node with one whose time is not over', candidateWith(pod('15m'), false)),
-  same(234, 'a node with one that has ended', candidateWith(pod('true', { phase: 'Succeeded' }), true)),
+  same(72, 'invalid value', wrong('invalid')),
+  same(87, 'zero duration', wrong('0s')),
+  same(102, 'negative duration', wrong('-5m')),
+  same(117, 'duration that is not over', kept(pod('15m'), true)),
+  same(134, 'duration that is over', kept(pod('5m'), false)),
+  same(150, 'duration of a pod that has not started', kept(pod('5m', { minutes: -1 }), true)),
+  same(179, 'does not block a node without such pods', candidateWith(pod(), true)),
+  same(189, 'blocks its node', candidateWith(pod('true'), false)),
+  same(205, 'does not block its node once the duration is over', candidateWith(pod('5m'), true)),
+  same(221, 'blocks its node until the duration is over', candidateWith(pod('15m'), false)),
+  same(
+    234,
+    'does not block its node once the pod has finished',
+    candidateWith(pod('true', { phase: 'Succeeded' }), true),
+  ),
   notApplicable([249, 258, 268, 282], 'resource claims', 'dynamic resource allocation is not modelled'),
 ]);

@@ -19,17 +19,17 @@ const health = (expected: string, outcomes: readonly boolean[], said?: 'True' | 
 
 /** pkg/state/nodepoolhealth/suite_test.go */
 export const poolHealthCases: readonly ConformanceCase[] = about('NodeRegistrationHealthy by recent launches', [
-  same(50, 'two of four failed', health('False', [false, true, false, true])),
-  same(75, 'nothing happened', health('Unknown', [])),
-  same(78, 'one registered', health('True', [true])),
-  same(82, 'two failed', health('False', [false, false])),
-  same(87, 'one registered after what was unhealthy', health('False', [true], 'False')),
+  same(50, 'unhealthy where two of four failed', health('False', [false, true, false, true])),
+  same(75, 'unknown without outcomes', health('Unknown', [])),
+  same(78, 'healthy after one registration', health('True', [true])),
+  same(82, 'unhealthy after two failures', health('False', [false, false])),
+  same(87, 'healthy after a registration that follows failures', health('False', [true], 'False')),
   same(
     92,
-    'each pool for itself',
+    'is separate for each pool',
     gives(() => [health('', [true]), health('', [false, false])].map(({ outcome }) => outcome()), ['True', 'False']),
   ),
-  same(102, 'one failure more after one', health('False', [false, false], 'True')),
+  same(102, 'unhealthy after a further failure', health('False', [false, false], 'True')),
   notApplicable(110, 'a status that is set by hand', 'the outcomes alone say what the status is'),
 ]);
 
@@ -42,6 +42,6 @@ const order = (weights: Readonly<Record<string, number>>, expected: readonly str
 
 /** pkg/utils/nodepool/suite_test.go */
 export const poolOrderCases: readonly ConformanceCase[] = about('order of NodePools', [
-  same(63, 'pools by weight', order({ a: 10, b: 50, c: 1 }, ['b', 'a', 'c'])),
-  same(81, 'pools of one weight by name', order({ a: 10, c: 10, b: 10 }, ['c', 'b', 'a'])),
+  same(63, 'is by weight', order({ a: 10, b: 50, c: 1 }, ['b', 'a', 'c'])),
+  same(81, 'is by name among equal weights', order({ a: 10, c: 10, b: 10 }, ['c', 'b', 'a'])),
 ]);

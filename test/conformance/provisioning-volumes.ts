@@ -33,48 +33,60 @@ const hostOnly = { csi: undefined, ...inTerms([{ [hostname]: 'gone' }]) };
 const tmp = ephemeral(named('s'));
 
 export const provisionedVolumeCases: readonly ConformanceCase[] = about('provisioning pods with volumes', [
-  same(1995, 'a claim that does not exist', run([], using('c'), left)),
+  same(1995, 'a missing claim leaves the pod unplaced', run([], using('c'), left)),
   same(2004, 'a bound claim without a class', run(bound(''), using('c'), one)),
-  same(2024, 'an unbound claim without a class', run([claim('c', named(''))], using('c'), left)),
-  same(2034, 'a bound claim of a class that does not exist', run(bound('none'), using('c'), one)),
-  same(2054, 'an unbound claim of a class that does not exist', run([claim('c', named('none'))], using('c'), left)),
-  same(2066, 'a pod with a claim that does not exist holds up no other', beside([])),
-  same(2077, 'a pod with a class that does not exist holds up no other', beside([claim('c', named('none'))])),
+  same(
+    2024,
+    'an unbound claim without a class leaves the pod unplaced',
+    run([claim('c', named(''))], using('c'), left),
+  ),
+  same(2034, 'a bound claim of a missing class', run(bound('none'), using('c'), one)),
+  same(
+    2054,
+    'an unbound claim of a missing class leaves the pod unplaced',
+    run([claim('c', named('none'))], using('c'), left),
+  ),
+  same(2066, 'a missing claim does not affect other pods', beside([])),
+  same(2077, 'a missing class does not affect other pods', beside([claim('c', named('none'))])),
   same(
     2090,
-    'a pod with a volume that does not exist holds up no other',
+    'a missing volume does not affect other pods',
     beside([claim('c', { ...named('none'), volumeName: 'v' })]),
   ),
   same(
     2103,
-    'zones of the class',
+    'zones of the class apply',
     run([claim('c', named('s'))], { ...using('c'), needs: [oneOf(zone, zone1, zone3)] }, inZone3),
   ),
   same(
     2116,
-    'zones of the class, of an ephemeral volume',
+    'zones of the class apply to an ephemeral volume',
     run([claim('p-tmp', named('s'))], { ...tmp, needs: [oneOf(zone, zone1, zone3)] }, inZone3),
   ),
   same(
     2138,
-    'zones of the class against those of the pod',
+    'zones of the class that exclude those of the pod',
     run([claim('c', named('s'))], { ...using('c'), ...away }, left),
   ),
-  same(2150, 'the same of an ephemeral volume', run([claim('p-tmp', named('s'))], { ...tmp, ...away }, left)),
-  same(2171, 'the zone of a bound volume', run(bound('s', in3), using('c'), inZone3)),
+  same(
+    2150,
+    "zones of an ephemeral volume's class that exclude those of the pod",
+    run([claim('p-tmp', named('s'))], { ...tmp, ...away }, left),
+  ),
+  same(2171, 'the zone of a bound volume applies', run(bound('s', in3), using('c'), inZone3)),
   same(
     2182,
-    'the zone of a bound ephemeral volume',
+    'the zone of a bound ephemeral volume applies',
     run([volume('v', in3), claim('p-tmp', { ...named('s'), volumeName: 'v' })], tmp, inZone3),
   ),
   same(
     2241,
-    'a local volume: its zone, without its host',
+    'the zone of a local volume applies, its host does not',
     run(bound('s', local({ local: { path: '/d' } })), using('c'), inZone3),
   ),
   same(
     2242,
-    'a hostPath volume: its zone, without its host',
+    'the zone of a hostPath volume applies, its host does not',
     run(bound('s', local({ hostPath: { path: '/d' } })), using('c'), inZone3),
   ),
   ...(
@@ -89,16 +101,16 @@ export const provisionedVolumeCases: readonly ConformanceCase[] = about('provisi
       run([volume('v', local(spec)), claim('p-tmp', { ...named('s'), volumeName: 'v' })], tmp, inZone3),
     ),
   ),
-  same(2290, 'the host of any other volume counts', run(bound('s', hostOnly), using('c'), left)),
-  same(2317, 'the zone of a volume against that of the pod', run(bound('s', in3), { ...using('c'), ...away }, left)),
+  same(2290, 'the host of any other volume applies', run(bound('s', hostOnly), using('c'), left)),
+  same(2317, "a volume's zone that excludes that of the pod", run(bound('s', in3), { ...using('c'), ...away }, left)),
   same(
     2330,
-    'the same of a bound ephemeral volume',
+    "an ephemeral volume's zone that excludes that of the pod",
     run([volume('v', in3), claim('p-tmp', { ...named('s'), volumeName: 'v' })], { ...tmp, ...away }, left),
   ),
   same(
     2353,
-    'the zone of a volume is never given up',
+    'the zone of a volume is never relaxed',
     run(
       bound('s', in3),
       { ...using('c'), either: [[oneOf('example.com/label', 'unsupported')], [oneOf(capacityType, 'on-demand')]] },
@@ -127,21 +139,21 @@ const heavy = (...requirements: Requirement[]): KubernetesObject => pool({ requi
 const relaxed: Expected = { relaxed: 1, by: { [instanceType]: { t1: 1 }, [labels.nodePool]: { default: 1 } } };
 
 export const minValuesPolicyCases: readonly ConformanceCase[] = about('minValues policy', [
-  same(2911, 'fewer types than asked for, Strict', policy('Strict', [heavy(types)], left)),
-  same(2962, 'fewer types than asked for, BestEffort', policy('BestEffort', [heavy(types)], relaxed)),
+  same(2911, 'too few types under Strict', policy('Strict', [heavy(types)], left)),
+  same(2962, 'too few types under BestEffort', policy('BestEffort', [heavy(types)], relaxed)),
   differs(
     3024,
-    'BestEffort, with a lighter pool that asks for none',
+    'BestEffort, with a lighter pool without minValues',
     'min-values/strict-and-best-effort',
     'the pod is offered to the other pool first, which needs no relaxing; under Karpenter the heavier pool is relaxed',
     policy('BestEffort', [heavy(types), pool({ weight: 10 }, 'light')], one),
   ),
   same(
     3100,
-    'BestEffort, with a lighter pool that asks for as many',
+    'BestEffort, with a lighter pool with the same minValues',
     policy('BestEffort', [heavy(types), pool({ requirements: [types], weight: 10 }, 'light')], relaxed),
   ),
-  same(3216, 'fewer zones than asked for, Strict', policy('Strict', [heavy(zones)], left)),
-  same(3259, 'fewer zones than asked for, BestEffort', policy('BestEffort', [heavy(zones)], relaxed)),
-  same(3353, 'fewer types and zones than asked for, BestEffort', policy('BestEffort', [heavy(types, zones)], relaxed)),
+  same(3216, 'too few zones under Strict', policy('Strict', [heavy(zones)], left)),
+  same(3259, 'too few zones under BestEffort', policy('BestEffort', [heavy(zones)], relaxed)),
+  same(3353, 'too few types and zones under BestEffort', policy('BestEffort', [heavy(types, zones)], relaxed)),
 ]);

@@ -78,7 +78,7 @@ export const nodeCases: readonly ConformanceCase[] = about('provisioning nodes',
     'terminationGracePeriod of a claim',
     'claims are written by activities/provisioning, whose tests have it; a plan says nothing of it',
   ),
-  same([283, 294], 'a pool that is being deleted launches nothing', one({}, left, deleted)),
+  same([283, 294], 'a NodePool that is being deleted launches nothing', one({}, left, deleted)),
   notApplicable(
     [308, 322],
     'when a pod was planned for a pool that is healthy',
@@ -86,17 +86,17 @@ export const nodeCases: readonly ConformanceCase[] = about('provisioning nodes',
   ),
   same(
     336,
-    'node selectors that can be met, and those that cannot',
+    'satisfiable and unsatisfiable node selectors',
     selecting((key, value) => ({ nodeSelector: { [key]: value } })),
   ),
   same(
     376,
-    'node affinities that can be met, and those that cannot',
+    'satisfiable and unsatisfiable node affinity',
     selecting((key, value) => ({ needs: [oneOf(key, value)] })),
   ),
   same(
     416,
-    'devices of two makers',
+    'accelerators of two makers',
     plans(
       {
         objects: ['a', 'b'].map((maker) => pod(maker, { requests: { [`example.com/vendor-${maker}`]: '1' } })),
@@ -116,7 +116,7 @@ export const nodeCases: readonly ConformanceCase[] = about('provisioning nodes',
   ),
   same(
     492,
-    'pods that wait and those of a node that is being deleted share a new one',
+    'pending pods and those of a deleting node share a new node',
     plans(
       {
         objects: [
@@ -148,7 +148,7 @@ export const nodeCases: readonly ConformanceCase[] = about('provisioning nodes',
   ),
   same(
     685,
-    'resources of the pod as a whole',
+    'pod-level resources',
     plans(
       {
         catalogue: steps,
@@ -177,23 +177,23 @@ const runs = (name: string) => [
 export const limitCases: readonly ConformanceCase[] = about('limits of a NodePool', [
   same(
     742,
-    'limits that are used up',
+    'that are used up launch nothing',
     one({}, left, limited({ cpu: '20' }), node('n', { allocatable: { cpu: '100', pods: '0' } })),
   ),
-  same(765, 'limits that the smallest type keeps', one({ cpu: '1.75' }, bought('small'), limited({ cpu: '2' }))),
+  same(765, 'that the smallest type fits', one({ cpu: '1.75' }, bought('small'), limited({ cpu: '2' }))),
   same(
     782,
-    'limits for one of two nodes',
+    'for one of two nodes',
     partly(plans({ objects: [limited({ cpu: '3' }), ...pods(2, apart)] }, { sizes: [1] }), 1),
   ),
-  same(832, 'limits below what the pod asks for', one({ cpu: '2.1' }, left, limited({ cpu: '2' }))),
+  same(832, 'below what the pod requests', one({ cpu: '2.1' }, left, limited({ cpu: '2' }))),
   same(
     847,
-    'limits of pods below what the type holds',
+    'of pods below what the type holds',
     one({ requests: { 'example.com/vendor-a': '1' } }, left, limited({ pods: '1' })),
   ),
-  same(863, 'limits that the pass before used up', one(apart, left, limited({ cpu: '2' }), ...runs('n'))),
-  same(891, 'limits of nodes', one(apart, left, limited({ nodes: '2' }), ...runs('a'), ...runs('b'))),
+  same(863, 'that the previous pass used up', one(apart, left, limited({ cpu: '2' }), ...runs('n'))),
+  same(891, 'limits.nodes', one(apart, left, limited({ nodes: '2' }), ...runs('a'), ...runs('b'))),
 ]);
 
 /** Which of equal pods are left does not matter, but how many. */
@@ -254,28 +254,28 @@ export const daemonPodCases: readonly ConformanceCase[] = about('DaemonSet pods'
     'each pod that stands for a DaemonSet has a UID of its own',
     'DaemonSets are read without pods made up',
   ),
-  same(58, 'limits of a DaemonSet stand for requests that its containers do not make', one({}, left, withLimits())),
+  same(58, 'get limits as requests that their containers lack', one({}, left, withLimits())),
 ]);
 
 export const daemonCases: readonly ConformanceCase[] = about('provisioning beside DaemonSets', [
   same(935, 'DaemonSets take room on each new node', beside(daemon('2'), 'default')),
   same(
     956,
-    'a port of a DaemonSet keeps pods off',
+    'a host port of a DaemonSet excludes pods with it',
     one({ ...small, ports: [{ hostPort: 8080 }] }, left, withPort('d', 8080, {})),
   ),
-  same(974, 'so they do beside startup taints', beside(daemon('2'), 'default', {}, pool({ startupTaints: [taint] }))),
+  same(
+    974,
+    'they take room though the pool has startup taints',
+    beside(daemon('2'), 'default', {}, pool({ startupTaints: [taint] })),
+  ),
   same(1004, 'a DaemonSet larger than every type', one({}, left, daemonSet('d', { cpu: '10000', memory: '10000Gi' }))),
   same(
     1014,
-    'what its pods request counts, not its template',
+    'the requests of its running pods count, not the template',
     beside(daemonSet('d', { cpu: '4', memory: '4Gi' }), 'default', {}, owned('d', '2')),
   ),
-  same(
-    [1057],
-    'limits stand for requests, as the API server has it',
-    one({}, left, daemonSet('d', { cpu: '1', memory: '10000Gi' })),
-  ),
+  same([1057], 'limits count as absent requests', one({}, left, daemonSet('d', { cpu: '1', memory: '10000Gi' }))),
   same(1070, 'an init container of a DaemonSet', one({}, bought('default'), withInits('1', '1Gi', '3', '3Gi'))),
   same(
     [1098, 1119],
@@ -285,15 +285,11 @@ export const daemonCases: readonly ConformanceCase[] = about('provisioning besid
   same(1135, 'a DaemonSet that requests nothing', one({}, { nodes: 1 }, daemonSet('d', {}))),
   same(
     1143,
-    'a DaemonSet that does not tolerate the taints of the pool',
+    "a DaemonSet that does not tolerate the pool's taints",
     beside(daemon('2'), 'small', { tolerations: [{ operator: 'Exists' }] }, pool({ taints: [taint] })),
   ),
   same(1175, 'a DaemonSet for other nodes', beside(daemon('2', { nodeSelector: { node: 'invalid' } }), 'small')),
-  same(
-    1197,
-    'a DaemonSet for a type that there is not',
-    beside(daemon('2', needing(oneOf(instanceType, 'no'))), 'small'),
-  ),
+  same(1197, 'a DaemonSet for a missing type', beside(daemon('2', needing(oneOf(instanceType, 'no'))), 'small')),
   same(
     1219,
     'a DaemonSet for a label of the pool',
@@ -316,12 +312,12 @@ export const daemonCases: readonly ConformanceCase[] = about('provisioning besid
   ),
   same(
     1276,
-    'a DaemonSet that asks for NotIn on a label that there is not',
+    'a DaemonSet with NotIn on an absent label',
     beside(daemon('2', needing(noneOf('example.com/foo', 'bar') as never)), 'default', { needs: [oneOf(zone, zone2)] }),
   ),
   same(
     1299,
-    'the host name that a pod of a DaemonSet asks for is set aside',
+    'the host name of a DaemonSet pod is ignored',
     beside(
       daemonSet('d', { cpu: '4', memory: '4Gi' }, { nodeSelector: { foo: 'bar' } }),
       'default',
@@ -341,7 +337,7 @@ export const daemonCases: readonly ConformanceCase[] = about('provisioning besid
   ),
   same(
     1371,
-    'of several terms of a DaemonSet one will do',
+    'one of several terms of a DaemonSet is enough',
     beside(
       daemon('2', needing(oneOf('foo', 'voo'), oneOf('foo', 'bar'))),
       'default',
@@ -351,7 +347,7 @@ export const daemonCases: readonly ConformanceCase[] = about('provisioning besid
   ),
   same(
     1431,
-    'a preference of a DaemonSet that cannot be met',
+    'an unsatisfiable preference of a DaemonSet',
     beside(
       daemon(
         '2',
@@ -364,12 +360,12 @@ export const daemonCases: readonly ConformanceCase[] = about('provisioning besid
   ),
   same(
     1459,
-    'a PreferNoSchedule taint keeps no DaemonSet off',
+    'a PreferNoSchedule taint does not exclude a DaemonSet',
     beside(daemon('2'), 'default', {}, pool({ taints: [{ key: 'example.com/t', effect: 'PreferNoSchedule' }] })),
   ),
   same(
     1496,
-    'a port of a DaemonSet that does not run on the type',
+    'a host port of a DaemonSet that does not run on the type',
     one(
       { ...small, cpu: '1.5', needs: [oneOf(size, 'small')], ports: [{ hostPort: 8080 }] },
       bought('default'),
@@ -390,7 +386,7 @@ export const claimCases: readonly ConformanceCase[] = about('the planned NodeCla
   notApplicable([1528, 1867, 1885], 'annotations, owner and node class of a claim', claims),
   same(
     1546,
-    'labels of the node come from labels and requirements of the pool',
+    'has labels from labels and requirements of the pool',
     one(
       {},
       { by: { a: { x: 1 }, b: { y: 1 }, c: { z: 1 }, [nodePool]: { default: 1 } } },
@@ -399,7 +395,7 @@ export const claimCases: readonly ConformanceCase[] = about('the planned NodeCla
   ),
   same(
     [1579, 1601],
-    "labels in Kubernetes' domains and below them",
+    "has labels in and below Kubernetes' domains",
     one(
       {},
       { by: { 'kubernetes.io/test': { a: 1 }, 'sub.k8s.io/test': { b: 1 } } },
@@ -426,23 +422,15 @@ export const claimCases: readonly ConformanceCase[] = about('the planned NodeCla
       { sizes: [4], left: ['e', 'f', 'g'] },
     ),
   ),
-  same(
-    1695,
-    'a claim lists the types that will do',
-    listed([], {}, ['arm', 'default', 'gpu-a', 'gpu-b', 'single-pod', 'small']),
-  ),
+  same(1695, 'lists the types that fit', listed([], {}, ['arm', 'default', 'gpu-a', 'gpu-b', 'single-pod', 'small'])),
   notApplicable(1716, 'requirements of the pool stand in the claim', claims),
-  same(1766, 'a claim lists types of the architecture', listed([oneOf(arch, 'arm64')], {}, ['arm'])),
-  same(1803, 'a claim lists types of the operating system', listed([oneOf(os, 'ios')], {}, ['arm'])),
-  same(
-    1840,
-    'a claim lists types that hold the pod',
-    listed([], { requests: { 'example.com/vendor-a': '1' } }, ['gpu-a']),
-  ),
-  same(1913, 'a claim says what its pods request', requests([], { cpu: 1000, memory: 2 ** 20 })),
+  same(1766, 'lists types of the architecture', listed([oneOf(arch, 'arm64')], {}, ['arm'])),
+  same(1803, 'lists types of the operating system', listed([oneOf(os, 'ios')], {}, ['arm'])),
+  same(1840, 'lists types that hold the pod', listed([], { requests: { 'example.com/vendor-a': '1' } }, ['gpu-a'])),
+  same(1913, 'has the requests of its pods', requests([], { cpu: 1000, memory: 2 ** 20 })),
   same(
     [1939, 1959],
-    'and what DaemonSets do, once',
+    'has the requests of DaemonSets once',
     requests([daemonSet('d', { cpu: '1', memory: '1Mi' })], { cpu: 2000, memory: 2 ** 21 }),
   ),
 ]);
@@ -477,22 +465,22 @@ const invalid = oneOf(zone, 'invalid');
 const prefer = { key: 'example.com/t', effect: 'PreferNoSchedule' } as const;
 
 export const choiceCases: readonly ConformanceCase[] = about('choice of NodePool and preferences', [
-  same(
-    2389,
-    'the last required term is never given up',
-    one({ either: [[invalid]] }, left, poolOf(oneOf(zone, zone1))),
-  ),
+  same(2389, 'the last required term is never relaxed', one({ either: [[invalid]] }, left, poolOf(oneOf(zone, zone1)))),
   differs(
     2410,
-    'of several required terms those that cannot be met are given up',
+    'unsatisfiable terms of several required ones are relaxed',
     'scheduling/relaxation',
     'any term that can be met will do, the cheapest of them; under Karpenter it is the first',
     one({ either: [[invalid], [invalid], [oneOf(zone, zone1)], [oneOf(zone, zone2)]] }, { nodes: 1, price: 0.4 }),
   ),
-  same(2434, 'every preference is given up', one({ likes: [invalid, oneOf(instanceType, 'invalid')] }, { nodes: 1 })),
+  same(
+    2434,
+    'every preference is relaxed if needed',
+    one({ likes: [invalid, oneOf(instanceType, 'invalid')] }, { nodes: 1 }),
+  ),
   same(
     2453,
-    'a lighter preference counts',
+    'a lighter preference is kept',
     one(
       {
         likes: [
@@ -520,33 +508,33 @@ export const choiceCases: readonly ConformanceCase[] = about('choice of NodePool
       ),
     ),
   ),
-  same(2566, 'node preferences add no node under Ignore', towards({ likes: [oneOf(zone, zone2)] })),
+  same(2566, 'preferences add no node under Ignore', towards({ likes: [oneOf(zone, zone2)] })),
   ...[zone, hostname].flatMap((key, i) => [
     same([2660, 2661][i]!, `nor does ScheduleAnyway by ${key}`, preferring(anyway(key))),
     same([2694, 2695][i]!, `nor does preferred anti-affinity by ${key}`, preferring(likesAntiAffinity('x', key))),
     same([2767, 2768][i]!, `nor does preferred affinity by ${key}`, towards(likesAffinity('bar', key))),
   ]),
-  same(2773, 'a pool by its name', one({ nodeSelector: { [nodePool]: 'default' } }, onPool('default', 1))),
+  same(2773, 'a pool selected by name', one({ nodeSelector: { [nodePool]: 'default' } }, onPool('default', 1))),
   same(
     2781,
-    'a pool by its labels',
+    'a pool selected by labels',
     one({ nodeSelector: { foo: 'bar' } }, onPool('second', 1), pool(), pool({ labels: { foo: 'bar' } }, 'second')),
   ),
   same(
     2797,
-    'a pool with a PreferNoSchedule taint gives way',
+    'a pool with a PreferNoSchedule taint is used last',
     one({}, onPool('second', 1), pool({ taints: [prefer] }), pool({}, 'second')),
   ),
-  same(2815, 'the heaviest pool', plans({ objects: [weighted, pods(3)].flat() }, onPool('heavy', 3))),
+  same(2815, 'the heaviest pool is used first', plans({ objects: [weighted, pods(3)].flat() }, onPool('heavy', 3))),
   same(
     2831,
-    'a lighter pool by its name',
+    'a lighter pool selected by name',
     plans({ objects: [...weighted, pod('p', { nodeSelector: { [nodePool]: 'light' } })] }, onPool('light', 1)),
   ),
   same(2848, 'a static pool launches nothing for pods', one({}, left, pool({ replicas: 2 }))),
   same(
     2859,
-    'a dynamic pool beside a static one does',
+    'a dynamic pool beside a static one is used',
     one({}, onPool('second', 1), pool({ replicas: 1 }), pool({}, 'second')),
   ),
 ]);

@@ -115,7 +115,7 @@ const top = Number.POSITIVE_INFINITY;
 export const requirementCases: readonly ConformanceCase[] = about('requirement', [
   same(
     67,
-    'old names of labels are read as the new ones',
+    'label aliases are read as the current labels',
     gives(
       () =>
         [
@@ -130,12 +130,12 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
       [labels.arch, labels.instanceType, labels.os, 'topology.kubernetes.io/region', labels.zone].sort(),
     ),
   ),
-  same([[104, 317]], 'every pair of requirements lets through what both do', intersections()),
-  same([[318, 532]], 'every pair, of which one has minValues', intersections(1, undefined)),
-  same([[533, 748]], 'every pair with minValues: the larger stays', intersections(1, 2)),
+  same([[104, 317]], 'each pair intersects to the common values', intersections()),
+  same([[318, 532]], 'each pair intersects with one minValues', intersections(1, undefined)),
+  same([[533, 748]], 'each pair intersects to the larger minValues', intersections(1, 2)),
   same(
     [[749, 830]],
-    'which values each lets through',
+    'allowed values of each operator',
     each(
       (name) => values.filter((value) => accepts(of(name), value)),
       Object.fromEntries(names.map((name) => [name, values.filter((value) => may(name, value))])),
@@ -143,7 +143,7 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   ),
   same(
     [[831, 852]],
-    'the operator of each',
+    'operator of each',
     each((name) => operatorOf(of(name)), operators),
   ),
   notApplicable([[853, 874]], 'how many values each has', 'nothing counts the values of a complement here'),
@@ -155,7 +155,7 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   notApplicable([[893, 915]], 'the text of each', "texts are the project's own"),
   same(
     [[916, 952]],
-    'what is written of each',
+    'written form of each',
     gives(
       () =>
         [undefined, 2].map((least) => Object.fromEntries(names.map((name) => [name, write('key', of(name, least))]))),
@@ -167,16 +167,16 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   same(975, 'Gte and Lte together', between(2, 8, ['Gte', '2'], ['Lte', '8'])),
   same(
     984,
-    'Gte and Gt one below are the same',
+    'Gte equals Gt of one below',
     gives(
       () => [requirementOf('Gte', ['2']), requirementOf('Lte', ['8'])],
       [requirementOf('Gt', ['1']), requirementOf('Lt', ['9'])],
     ),
   ),
-  same([995, 1021], 'of two lower bounds the tighter stays', between(5, top, ['Gte', '5'], ['Gt', '1'])),
-  same(1009, 'of two lower bounds Gt may be the tighter', between(6, top, ['Gte', '2'], ['Gt', '5'])),
-  same(1032, 'of two upper bounds Lt may be the tighter', between(-1, 4, ['Lte', '8'], ['Lt', '5'])),
-  same(1044, 'of two upper bounds Lte may be the tighter', between(-1, 2, ['Lte', '2'], ['Lt', '9'])),
+  same([995, 1021], 'the tighter of two lower bounds', between(5, top, ['Gte', '5'], ['Gt', '1'])),
+  same(1009, 'the tighter of two lower bounds may be Gt', between(6, top, ['Gte', '2'], ['Gt', '5'])),
+  same(1032, 'the tighter of two upper bounds may be Lt', between(-1, 4, ['Lte', '8'], ['Lt', '5'])),
+  same(1044, 'the tighter of two upper bounds may be Lte', between(-1, 2, ['Lte', '2'], ['Lt', '9'])),
   same(1056, 'Gte 0', between(0, top, ['Gte', '0'])),
   same(1061, 'Lte 0', between(-1, 0, ['Lte', '0'])),
   notApplicable(
@@ -186,7 +186,7 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   ),
   same(
     1078,
-    'Gt the largest number lets nothing through',
+    'Gt of the largest number allows nothing',
     gives(() => isImpossible(requirementOf('Gt', [String(2 ** 63 - 1)])), true),
   ),
 ]);
@@ -213,7 +213,7 @@ const expectedPairs = (a: string, b: string): boolean => {
 export const requirementsCases: readonly ConformanceCase[] = about('set of requirements', [
   same(
     34,
-    'the old name of the zone is read as the new one',
+    "the zone's alias is read as the current label",
     gives(
       () =>
         writeRequirements(
@@ -224,7 +224,7 @@ export const requirementsCases: readonly ConformanceCase[] = about('set of requi
   ),
   same(
     57,
-    'every pair of requirements on a label that is well known',
+    'compatibility of each pair on a well-known label',
     gives(
       () => all.flatMap((a) => all.map((b) => [a, b, compatible(a, b)])),
       all.flatMap((a) => all.map((b) => [a, b, expectedPairs(a, b)])),
@@ -243,7 +243,7 @@ export const requirementsCases: readonly ConformanceCase[] = about('set of requi
   notApplicable(568, 'the text for an unknown label', "texts are the project's own"),
   same(
     [575, 625],
-    'what is written of a set',
+    'written form',
     gives(() => writeRequirements(join(...names.map((name) => new Map([[name, of(name, 2)]])))).length, names.length),
   ),
   same(
@@ -259,7 +259,7 @@ export const requirementsCases: readonly ConformanceCase[] = about('set of requi
   ),
   same(
     688,
-    'the order in which a set is written',
+    'the written order',
     gives(
       () =>
         writeRequirements(join(...[...names].reverse().map((name) => new Map([[name, of(name)]])))).map(

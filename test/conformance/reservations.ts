@@ -39,28 +39,32 @@ const bookkeeping = 'the books of a scheduler that revises each choice; a plan i
 
 /** pkg/controllers/provisioning/scheduling/reservationmanager_test.go */
 export const reservationCases: readonly ConformanceCase[] = about('reserved capacity of a pass', [
-  same([109, 162], 'a node on what is reserved', holds([pod('p', on('large', { cpu: '4' }))], 1, { nodes: 1 })),
+  same([109, 162], 'a node uses it', holds([pod('p', on('large', { cpu: '4' }))], 1, { nodes: 1 })),
   same(
     [114, 134, 168],
-    'pods of one node need one instance',
+    'pods of one node use one instance of it',
     holds(pods(2, on('large', { cpu: '3' })), 2, { nodes: 1 }),
   ),
-  same(124, 'of one that is reserved two nodes use one', holds(pods(2, alone('large')), 1, { nodes: 2 })),
+  same(124, 'one reserved instance is used by one of two nodes', holds(pods(2, alone('large')), 1, { nodes: 2 })),
   notApplicable(
     [144, 228],
     'a reservation that there is not',
     'a mistake of the caller in Go; reservations are those of the catalogue here',
   ),
-  same(178, 'of three that are reserved four nodes use three', holds(pods(4, alone('small')), 3, { nodes: 4 })),
+  same(
+    178,
+    'three reserved instances are used by three of four nodes',
+    holds(pods(4, alone('small')), 3, { nodes: 4 }),
+  ),
   same(
     [191, 199],
-    'several reservations',
+    'several reservations are used',
     holds([...pods(2, alone('small'), 's'), ...pods(2, alone('medium'), 'm')], 4, { nodes: 4 }),
   ),
   notApplicable(216, 'a mistake that takes more than is reserved', bookkeeping),
   same(
     [246, 273, 285, 299],
-    'what a node might have used and did not is left for others',
+    'what a tentative node gives up is left for others',
     holds(
       [
         pod('any', { cpu: '1', labels: { app: 'x' }, ...antiAffinity('x', labels.hostname) }),

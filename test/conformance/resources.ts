@@ -51,10 +51,10 @@ const lists = 'lists of amounts are added and compared where they are used';
 
 /** pkg/utils/resources/suite_test.go */
 export const resourceCases: readonly ConformanceCase[] = about('requests and limits of pods', [
-  same(40, 'containers and sidecars', asks(3, 3, pod([sidecar(1, 1)], [container(2, 2)]))),
+  same(40, 'add up containers and sidecars', asks(3, 3, pod([sidecar(1, 1)], [container(2, 2)]))),
   same(
     66,
-    'the larger of what runs first and what runs then, and overhead',
+    'are the larger of init and main containers, with overhead',
     asks(6, 4, pod([sidecar(1, 1), container(2, 2)], [container(4, 2)], { overhead: list(1, 1) })),
   ),
   same(
@@ -62,15 +62,19 @@ export const resourceCases: readonly ConformanceCase[] = about('requests and lim
     'an init container beside a sidecar that needs more',
     asks(12, 12, pod([sidecar(2, 2), container(10, 10)], [container(3, 3)])),
   ),
-  same(134, 'one that needs less', asks(5, 5, pod([sidecar(2, 2), container(2, 2)], [container(3, 3)]))),
+  same(
+    134,
+    'an init container beside a sidecar that needs less',
+    asks(5, 5, pod([sidecar(2, 2), container(2, 2)], [container(3, 3)])),
+  ),
   same(
     168,
-    'one beside several sidecars that needs more',
+    'an init container beside several sidecars that needs more',
     asks(17, 17, pod([sidecar(2, 2), sidecar(5, 5), container(10, 10)], [container(3, 3)])),
   ),
   same(
     221,
-    'one beside several sidecars that needs less',
+    'an init container beside several sidecars that needs less',
     asks(15, 15, pod([sidecar(5, 5), sidecar(5, 5), container(2, 2)], [container(5, 5)])),
   ),
   same(
@@ -89,22 +93,26 @@ export const resourceCases: readonly ConformanceCase[] = about('requests and lim
   ),
   same(
     425,
-    'more CPU before, more memory then',
+    'more CPU in init containers, more memory in main ones',
     asks(25, 6, pod([container(25, 1), sidecar(4, 4)], [container(2, 2)])),
   ),
   same(
     464,
-    'more memory before, more CPU then',
+    'more memory in init containers, more CPU in main ones',
     asks(6, 25, pod([container(1, 25), sidecar(4, 4)], [container(2, 2)])),
   ),
   same(503, 'more CPU beside a sidecar', asks(14, 6, pod([sidecar(4, 4), container(10, 1)], [container(2, 2)]))),
   same(535, 'more memory beside a sidecar', asks(6, 14, pod([sidecar(4, 4), container(1, 10)], [container(2, 2)]))),
-  same(569, 'requests of the whole pod', asks(5, 5, whole({ requests: list(5, 5), limits: list(6, 6) }))),
-  same(590, 'requests of the whole pod alone', asks(5, 5, whole({ requests: list(5, 5) }))),
-  same(619, 'limits of the whole pod', asks(6, 6, { containers: [{ name: 'c' }], resources: { limits: list(6, 6) } })),
+  same(
+    569,
+    'pod-level requests beside those of containers',
+    asks(5, 5, whole({ requests: list(5, 5), limits: list(6, 6) })),
+  ),
+  same(590, 'pod-level requests alone', asks(5, 5, whole({ requests: list(5, 5) }))),
+  same(619, 'pod-level limits', asks(6, 6, { containers: [{ name: 'c' }], resources: { limits: list(6, 6) } })),
   notApplicable([[652, 705]], 'the largest and the smallest of lists', lists),
-  same(716, 'a container that shrinks in place', resized([6, 2], [2, 1], { allocated: [6, 2], actual: [2, 1] })),
-  same(735, 'a container that grows in place', resized([8, 4], [8, 4], { allocated: [2, 1], actual: [8, 4] })),
+  same(716, 'a container resized to less in place', resized([6, 2], [2, 1], { allocated: [6, 2], actual: [2, 1] })),
+  same(735, 'a container resized to more in place', resized([8, 4], [8, 4], { allocated: [2, 1], actual: [8, 4] })),
   same(754, 'a container that is not resized', resized([4, 2], [4, 2])),
 ]);
 
@@ -132,7 +140,7 @@ const overrides = 'offerings of a type have one capacity';
 export const cloudProviderCases: readonly ConformanceCase[] = about('instance types and prices', [
   notApplicable([37, 42, 47, 52], 'errors in errors', 'failures are told by their type: core/failures.ts'),
   same(60, 'huge pages are taken out of memory', free(5, 4)),
-  same(84, 'as far as there is memory', free(50, 0)),
+  same(84, 'huge pages take no more than there is memory', free(50, 0)),
   notApplicable([108, 132], 'offerings with amounts of their own', overrides),
   priced(190, '-10%', 10, 9),
   priced(191, '+10%', 10, 11),
@@ -151,12 +159,12 @@ export const cloudProviderCases: readonly ConformanceCase[] = about('instance ty
   priced(205, '+0.0001', 0.0001, 0.0002),
   same(
     207,
-    'another price',
+    'a fixed price of an overlay',
     gives(() => adjusted(82_781, '80.0', undefined), 80),
   ),
   same(
     211,
-    'neither',
+    'a price without an overlay',
     gives(() => adjusted(82_781, undefined, undefined), 82_781),
   ),
 ]);

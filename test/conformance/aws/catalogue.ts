@@ -90,13 +90,16 @@ const accelerator = Object.entries(inf2).filter(([key]) => key.includes('acceler
 const labelCases: readonly ConformanceCase[] = about('node selectors by AWS labels find a type', [
   selected(
     223,
-    'each label of a node by itself',
+    'for each label of a node by itself',
     {},
     [...Object.entries(g4dn), ...accelerator].map(([key, value]) => ({ nodeSelector: { [key]: value } })),
     { left: [] },
   ),
-  selected(292, 'all labels of one with a GPU', {}, [{ nodeSelector: g4dn }], { left: [], types: ['g4dn.8xlarge'] }),
-  selected(355, 'all labels of one with an accelerator', {}, [{ nodeSelector: inf2 }], {
+  selected(292, 'for all labels of a node with a GPU', {}, [{ nodeSelector: g4dn }], {
+    left: [],
+    types: ['g4dn.8xlarge'],
+  }),
+  selected(355, 'for all labels of a node with an accelerator', {}, [{ nodeSelector: inf2 }], {
     left: [],
     types: ['inf2.xlarge'],
   }),
@@ -141,23 +144,17 @@ const windows: Given = { spec: alias('windows2022') };
 const two = (type: string): Partial<Outcome> => ({ left: [], types: [type, type] });
 
 const choiceCases: readonly ConformanceCase[] = about('choice of instance types', [
-  selected(
-    417,
-    'no interfaces for pods on a t3',
-    {},
-    [{ ...of('t3.large'), requests: { 'vpc.amazonaws.com/pod-eni': '1' } }],
-    {
-      left: ['p-0'],
-    },
-  ),
+  selected(417, 't3 has no pod ENIs', {}, [{ ...of('t3.large'), requests: { 'vpc.amazonaws.com/pod-eni': '1' } }], {
+    left: ['p-0'],
+  }),
   same(
     431,
-    'the sixty cheapest types',
+    'a claim lists the sixty cheapest types',
     gives(async () => (await asked(manyTypes)).sort(), many.slice(0, 60)),
   ),
   same(
     476,
-    'no spot that costs more than the cheapest on demand',
+    'spot above the cheapest on-demand price is dropped',
     gives(
       async () => {
         const found = await asked(
@@ -171,7 +168,7 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
   ),
   same(
     546,
-    'bare metal where minValues are asked for',
+    'bare metal is listed where minValues requires it',
     gives(
       async () =>
         (
@@ -182,17 +179,17 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
   ),
   same(
     581,
-    'no bare metal otherwise',
+    'bare metal is not listed otherwise',
     gives(async () => (await asked({})).some((name) => name.includes('metal')), false),
   ),
   same(
     600,
-    'no GPUs either',
+    'GPU types are not listed without a request',
     gives(async () => (await asked({})).some((name) => name.startsWith('g')), false),
   ),
   selected(
     619,
-    'bare metal that is asked for',
+    'bare metal is used where a pod selects it',
     {},
     [{ nodeSelector: { [awsLabels.instanceSize]: 'metal' }, cpu: '1' }],
     {
@@ -200,14 +197,20 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
       types: ['m5.metal'],
     },
   ),
-  selected(638, 'interfaces for pods', { types: ['t3.large', 'm5.large'] }, asks('vpc.amazonaws.com/pod-eni', 1), {
-    left: [],
-    types: ['m5.large'],
-  }),
-  flex(655, 'flex types', 'true', { left: [], types: ['m7i-flex.large'] }),
+  selected(
+    638,
+    'a pod that requests a pod ENI gets a type with one',
+    { types: ['t3.large', 'm5.large'] },
+    asks('vpc.amazonaws.com/pod-eni', 1),
+    {
+      left: [],
+      types: ['m5.large'],
+    },
+  ),
+  flex(655, 'flex types match their label', 'true', { left: [], types: ['m7i-flex.large'] }),
   same(
     667,
-    'flex types that the pool does not want',
+    "flex types are excluded by the NodePool's requirement",
     plansOn(
       {},
       [
@@ -227,14 +230,20 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
       { left: ['p'] },
     ),
   ),
-  flex(682, 'other types', 'false', { left: [], types: ['m5.large'] }),
-  selected(694, 'addresses for pods on Windows', { ...windows, types: ['m5.large'] }, asks(ip, 1), {
-    left: [],
-    types: ['m5.large'],
-  }),
+  flex(682, 'other types match the label for no flex', 'false', { left: [], types: ['m5.large'] }),
+  selected(
+    694,
+    'a pod that requests a private IPv4 address on Windows gets a type with it',
+    { ...windows, types: ['m5.large'] },
+    asks(ip, 1),
+    {
+      left: [],
+      types: ['m5.large'],
+    },
+  ),
   differs(
     710,
-    'addresses of a type that the controller of the VPC does not list',
+    'types that the VPC controller does not list have no private IPv4 addresses',
     'instance-types/capacity',
     "they are as EC2 says, whatever types the controller's release knows",
     plansOn(
@@ -245,30 +254,72 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
       },
     ),
   ),
-  selected(765, 'GPUs of NVIDIA', {}, asks('nvidia.com/gpu', 5, 2, 5), two('p5.48xlarge')),
-  selected(798, 'accelerators of AWS', {}, asks('aws.amazon.com/neuron', 2, 2, 4), two('inf2.24xlarge')),
-  selected(831, 'those of a type', { types: ['trn1.2xlarge'] }, asks('aws.amazon.com/neuron', 1), {
-    left: [],
-    types: ['trn1.2xlarge'],
-  }),
-  selected(857, 'cores of them', { types: ['inf2.xlarge'] }, asks('aws.amazon.com/neuroncore', 2), {
-    left: [],
-    types: ['inf2.xlarge'],
-  }),
-  selected(884, 'EFA', { types: ['p5.48xlarge'] }, asks('vpc.amazonaws.com/efa', 1, 2), {
-    left: [],
-    types: ['p5.48xlarge'],
-  }),
-  selected(916, 'GPUs of AMD', {}, asks('amd.com/gpu', 1, 2, 4), two('g4ad.16xlarge')),
-  selected(949, 'local disks that are not used', {}, asks('ephemeral-storage', 5e12), { left: ['p-0'] }),
-  selected(959, 'local disks that are', { spec: { instanceStorePolicy: 'RAID0' } }, asks('ephemeral-storage', 5e12), {
-    left: [],
-    types: ['m6idn.32xlarge'],
-  }),
+  selected(
+    765,
+    'a pod that requests NVIDIA GPUs gets a type with them',
+    {},
+    asks('nvidia.com/gpu', 5, 2, 5),
+    two('p5.48xlarge'),
+  ),
+  selected(
+    798,
+    'a pod that requests AWS accelerators gets a type with them',
+    {},
+    asks('aws.amazon.com/neuron', 2, 2, 4),
+    two('inf2.24xlarge'),
+  ),
+  selected(
+    831,
+    'a pod that requests accelerators of one type gets it',
+    { types: ['trn1.2xlarge'] },
+    asks('aws.amazon.com/neuron', 1),
+    {
+      left: [],
+      types: ['trn1.2xlarge'],
+    },
+  ),
+  selected(
+    857,
+    'a pod that requests accelerator cores gets a type with them',
+    { types: ['inf2.xlarge'] },
+    asks('aws.amazon.com/neuroncore', 2),
+    {
+      left: [],
+      types: ['inf2.xlarge'],
+    },
+  ),
+  selected(
+    884,
+    'a pod that requests EFA gets a type with it',
+    { types: ['p5.48xlarge'] },
+    asks('vpc.amazonaws.com/efa', 1, 2),
+    {
+      left: [],
+      types: ['p5.48xlarge'],
+    },
+  ),
+  selected(
+    916,
+    'a pod that requests AMD GPUs gets a type with them',
+    {},
+    asks('amd.com/gpu', 1, 2, 4),
+    two('g4ad.16xlarge'),
+  ),
+  selected(949, 'unused local disks are not ephemeral storage', {}, asks('ephemeral-storage', 5e12), { left: ['p-0'] }),
+  selected(
+    959,
+    'RAID0 local disks are ephemeral storage',
+    { spec: { instanceStorePolicy: 'RAID0' } },
+    asks('ephemeral-storage', 5e12),
+    {
+      left: [],
+      types: ['m6idn.32xlarge'],
+    },
+  ),
   notApplicable([1025, 1039], 'metrics of types', 'metrics are those of docs/metrics.md'),
   selected(
     1054,
-    'local zones',
+    'local zones are offered where the subnets are there',
     { types: ['m5.large'], soldIn: ['local-1a'], status: { subnets: [{ id: 'subnet-1', zone: 'local-1a' }] } },
     [{ needs: [oneOf(labels.zone, 'local-1a')] }],
     { left: [] },
@@ -305,7 +356,7 @@ const neuron: Asked = { needs: [oneOf(labels.zone, zone1)], requests: { 'aws.ama
 const capacityCases: readonly ConformanceCase[] = about('insufficient capacity and capacity types', [
   same(
     2081,
-    'another type where the first has no capacity',
+    'another type is launched where the first has no capacity',
     inTurn(
       { types: ['inf2.xlarge', 'inf2.24xlarge'], empty: [`inf2.24xlarge/${zone1}/on-demand`] },
       [inZone('inf2.24xlarge', zone1), neuron],
@@ -327,7 +378,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2141,
-    'smaller types where the larger has none',
+    'smaller types are launched where the larger has none',
     inTurn(
       { types: ['m5.large', 'm5.xlarge'], empty: [`m5.xlarge/${zone1}/on-demand`] },
       [inZone('m5.xlarge', zone1), { needs: [oneOf(labels.zone, zone1)] }],
@@ -336,7 +387,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2173,
-    'once more when the want is over',
+    'the type is launched again once it is available',
     gives(async () => {
       const world = account({ types: ['inf2.24xlarge'] });
       world.provider.markUnavailable([refused('inf2.24xlarge', zone1)]);
@@ -347,7 +398,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2219,
-    'on demand where there is no spot',
+    'on-demand is launched where there is no spot',
     gives(async () => {
       const world = account({ types: ['m5.large'], empty: all.map((zone) => `m5.large/${zone}/spot`) });
       const result = await world.launch(flexible);
@@ -356,7 +407,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2255,
-    'a type without capacity is listed all the same',
+    'a type without capacity stays in the list',
     gives(async () => {
       const world = account({ types: ['m5.large', 'm5.xlarge'] });
       world.provider.markUnavailable(
@@ -367,7 +418,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2303,
-    'offerings that were refused, and no other',
+    'only the refused offerings are unavailable',
     gives(async () => {
       const world = account({ types: ['m5.large', 'm5.xlarge'] });
       const counts = [(await available(world)).length];
@@ -381,7 +432,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2364,
-    'a capacity type that was refused as a whole',
+    'a capacity type refused as a whole is unavailable',
     gives(
       async () => {
         const world = account({ types: ['m5.large'] });
@@ -393,7 +444,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2395,
-    'a zone whose subnets have no addresses',
+    'a zone whose subnets have no addresses is unavailable',
     gives(async () => {
       const Overrides = { InstanceType: 'm5.large', AvailabilityZone: zone1, SubnetId: 'subnet-1' } as const;
       const error = { ErrorCode: 'InsufficientFreeAddressesInSubnet', ErrorMessage: 'none' };
@@ -404,17 +455,17 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2430,
-    'on demand',
+    'on-demand is launched where it is required',
     gives(async () => (await launched({ types: ['m5.large'] })).instance.capacityType, 'on-demand'),
   ),
   same(
     2437,
-    'spot before on demand',
+    'spot is launched before on-demand',
     gives(async () => (await launched({ types: ['m5.large'] }, flexible)).instance.capacityType, 'spot'),
   ),
   same(
     2446,
-    'no spot in a zone without a price',
+    'a zone without a spot price has no spot',
     inTurn(
       { types: ['m5.large'], spot: { 'm5.large': { [zone1]: 0.004 } } },
       [{ ...inZone('m5.large', zone2), capacityTypes: ['spot'] }],
@@ -423,7 +474,7 @@ const capacityCases: readonly ConformanceCase[] = about('insufficient capacity a
   ),
   same(
     2472,
-    'spot where there is one',
+    'a zone with a spot price has spot',
     inTurn(
       { types: ['m5.large'], spot: { 'm5.large': { [zone1]: 0.004 } } },
       [{ capacityTypes: ['spot'] }],

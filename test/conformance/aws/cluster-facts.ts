@@ -34,15 +34,15 @@ const ofApiServer = { kubernetesVersion: () => Promise.resolve('v1.31+') };
 
 /** pkg/controllers/providers/version/suite_test.go */
 export const versionControllerCases: readonly ConformanceCase[] = about('version of the cluster', [
-  same(79, 'the version that EKS says', knows(version, ['1.30', 1], { version: '1.30' })),
+  same(79, 'is the one that EKS reports', knows(version, ['1.30', 1], { version: '1.30' })),
 ]);
 
 /** pkg/providers/version/suite_test.go */
 export const versionCases: readonly ConformanceCase[] = about('version of the cluster', [
-  same(82, 'EKS is asked where nothing else is', knows(version, ['1.30', 1], { version: '1.30' })),
+  same(82, 'is read from EKS where nothing else is configured', knows(version, ['1.30', 1], { version: '1.30' })),
   same(
     91,
-    'the API server says its version, and EKS is not asked',
+    'is read from the API server without asking EKS',
     knows(version, ['1.31', 0], { version: '1.30' }, ofApiServer),
   ),
 ]);
@@ -51,10 +51,10 @@ export const versionCases: readonly ConformanceCase[] = about('version of the cl
 export const endpointCases: readonly ConformanceCase[] = about('endpoint of the cluster', [
   same(
     74,
-    'the endpoint that is configured',
+    'is the configured one',
     knows(endpoint, ['https://own', 0], { endpoint: 'https://eks' }, { clusterEndpoint: 'https://own' }),
   ),
-  same(82, 'else that of EKS', knows(endpoint, ['https://eks', 1], { endpoint: 'https://eks' })),
+  same(82, 'is that of EKS otherwise', knows(endpoint, ['https://eks', 1], { endpoint: 'https://eks' })),
   same(
     98,
     'an error of EKS is passed on',

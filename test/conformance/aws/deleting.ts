@@ -120,7 +120,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     155,
-    'launch templates of others stay',
+    'launch templates of other owners stay',
     going(
       async (it) => {
         it.templates.put('lt-1', { 'karpenter.k8s.aws/cluster': 'test-cluster' });
@@ -133,7 +133,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     170,
-    'its launch templates go',
+    'its launch templates are deleted',
     going(
       async (it) => {
         for (const id of ['lt-1', 'lt-2']) it.templates.put(id, tagsOf(name));
@@ -144,10 +144,10 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
       [0, false],
     ),
   ),
-  same(190, 'its instance profile goes', going(takes(), [1, 0, false])),
+  same(190, 'its instance profile is deleted', going(takes(), [1, 0, false])),
   same(
     207,
-    'also one that has no role any more',
+    'an instance profile without a role is deleted',
     going(
       takes(({ iam }) => {
         for (const each of iam.profiles.keys()) iam.put(each);
@@ -157,7 +157,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     226,
-    'there is no instance profile',
+    'an absent instance profile is no failure',
     going(
       takes(({ iam }) => iam.profiles.clear()),
       [0, 0, false],
@@ -165,12 +165,12 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     237,
-    'that of an early release goes, too',
+    'the instance profile of an early release is deleted too',
     going(takes(), [2, 0, false], { profiles: { [legacy]: { roles: ['fake-role'], path: '/' } } }),
   ),
   same(
     260,
-    'it waits for its claims, one after another, and not for those of a class of another group',
+    'it waits for its claims, and not for those of a class of another group',
     going(
       async (it) => {
         for (const each of ['a', 'b']) it.kube.put('NodeClaim', nodeClaim(each));
@@ -200,7 +200,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     306,
-    'a profile that the spec names is left alone',
+    'an instance profile named in the spec is kept',
     going(
       async (it) => {
         const gone = await takes()(it);
@@ -212,7 +212,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     334,
-    'a cluster whose name IAM does not take',
+    'a cluster name that IAM does not accept is no failure',
     going(
       async (it) => {
         await it.look();
@@ -226,7 +226,7 @@ export const deletionCases: readonly ConformanceCase[] = about('deleting a node 
   ),
   same(
     351,
-    'in an isolated VPC profiles stay',
+    'in an isolated VPC instance profiles stay',
     going(
       async (it) => {
         const gone = await takes()(it);

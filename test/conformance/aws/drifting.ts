@@ -78,41 +78,45 @@ const survives = (at: number, title: string, kind: 'NodePool' | 'EC2NodeClass'):
 
 const resolvedCases: readonly ConformanceCase[] = about('drift from what the node class resolves to', [
   survives(816, 'no drift without a node class', 'EC2NodeClass'),
-  survives(822, 'nor without a NodePool', 'NodePool'),
-  same(828, 'another image', drifts({ instance: { ImageId: 'ami-old' } }, 'AMIDrift')),
+  survives(822, 'no drift without a NodePool', 'NodePool'),
+  same(828, 'drift by another image', drifts({ instance: { ImageId: 'ami-old' } }, 'AMIDrift')),
   same(
     834,
-    'the node class itself before all else',
+    'the hash of the node class comes before other reasons',
     drifts({ instance: others, marks: [of('a', 'v4'), of('b', 'v4')] }, 'NodeClassDrift'),
   ),
-  same(851, 'another subnet', drifts({ instance: { SubnetId: 'subnet-old' } }, 'SubnetDrift')),
+  same(851, 'drift by another subnet', drifts({ instance: { SubnetId: 'subnet-old' } }, 'SubnetDrift')),
   incomparable(
     860,
-    'no subnets to compare with',
+    'no drift while the node class has no subnets',
     { instance: { SubnetId: 'subnet-old' }, status: { subnets: [] } },
     'without subnets nothing can be said of one',
   ),
-  same([867, 988], 'nothing has changed', drifts({})),
+  same([867, 988], 'no drift when nothing changed', drifts({})),
   incomparable(
     872,
-    'no security groups to compare with',
+    'no drift while the node class has no security groups',
     { instance: { SecurityGroups: [{ GroupId: 'sg-old' }] }, status: { securityGroups: [] } },
     'without groups nothing can be said of them',
   ),
   same(
     880,
-    'another security group',
+    'drift by another security group',
     drifts({ instance: { SecurityGroups: [{ GroupId: 'sg-old' }] } }, 'SecurityGroupDrift'),
   ),
   same(
     890,
-    'one more',
+    'drift by one more security group',
     drifts({ instance: { SecurityGroups: [...like.SecurityGroups!, { GroupId: 'sg-old' }] } }, 'SecurityGroupDrift'),
   ),
-  same(900, 'fewer', drifts({ instance: { SecurityGroups: [group!] } }, 'SecurityGroupDrift')),
+  same(
+    900,
+    'drift by one security group less',
+    drifts({ instance: { SecurityGroups: [group!] } }, 'SecurityGroupDrift'),
+  ),
   same(
     916,
-    'a reservation that is selected no more',
+    'drift by a reservation that is no longer selected',
     gives(
       async () => [
         await driftOf({ instance: reserved, status: reservations('cr-1') }),
@@ -121,14 +125,24 @@ const resolvedCases: readonly ConformanceCase[] = about('drift from what the nod
       [undefined, 'CapacityReservationDrift'],
     ),
   ),
-  same(948, 'none once the instance has left it', drifts({ status: reservations() })),
-  incomparable(993, 'a claim that does not say its type', { withoutType: true }, 'EC2 says the type of the instance'),
-  incomparable(998, 'nor its image', {}, 'EC2 says the image of the instance'),
-  incomparable(1003, 'nor its instance', { providerID: undefined }, 'there is nothing to compare'),
-  incomparable(1009, 'an instance that is gone', { isGone: true }, 'garbage collection sees to its claim'),
+  same(948, 'no drift once the instance has left its reservation', drifts({ status: reservations() })),
+  incomparable(
+    993,
+    'no drift of a claim without an instance type',
+    { withoutType: true },
+    'EC2 says the type of the instance',
+  ),
+  incomparable(998, 'no drift of a claim without an image', {}, 'EC2 says the image of the instance'),
+  incomparable(
+    1003,
+    'no drift of a claim without an instance',
+    { providerID: undefined },
+    'there is nothing to compare',
+  ),
+  incomparable(1009, 'no drift of an instance that is gone', { isGone: true }, 'garbage collection sees to its claim'),
   same(
     1016,
-    'an image that is not for its type',
+    'drift by an image that does not fit the type',
     drifts(
       {
         spec: custom,
@@ -223,10 +237,10 @@ const hashCases: readonly ConformanceCase[] = about('drift from the hash of the 
   changed(1173, 'which images are selected', { amiFamily: 'AL2023', amiSelectorTerms: [selected] }),
   changed(1177, 'which subnets', { subnetSelectorTerms: [selected] }),
   changed(1178, 'which security groups', { securityGroupSelectorTerms: [selected] }),
-  marked(1180, 'a claim without hash', { [annotations.ec2NodeClassHashVersion]: 'v4' }, of('b', 'v4')),
-  marked(1192, 'hashes of two versions', of('a', 'v1'), of('b', 'v2')),
-  marked(1206, 'a node class without version', of('a', 'v1'), of('b')),
-  marked(1223, 'a claim without version', of('a'), of('b', 'v1')),
+  marked(1180, 'no drift of a claim without a hash', { [annotations.ec2NodeClassHashVersion]: 'v4' }, of('b', 'v4')),
+  marked(1192, 'no drift between hashes of two versions', of('a', 'v1'), of('b', 'v2')),
+  marked(1206, 'no drift where the node class has no hash version', of('a', 'v1'), of('b')),
+  marked(1223, 'no drift of a claim without a hash version', of('a'), of('b', 'v1')),
 ]);
 
 /** pkg/cloudprovider/suite_test.go, drift. */

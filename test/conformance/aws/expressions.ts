@@ -37,24 +37,24 @@ const sizes: Readonly<Record<number, readonly [number, number, number, number, n
 };
 
 const evaluated: readonly ConformanceCase[] = about('kubelet expressions', [
-  same(51, 'pods by network interfaces', worth(20, `${enis} + 2`)),
-  same(64, 'pods by prefixes', worth(250, `min(250, ${enis} * 16 + 2)`)),
-  same(77, 'CPU by CPUs', worth(480, 'max(60, vcpus * 30)', large)),
-  same(90, 'memory by pods', worth(11 * 58 + 255, '11 * max_pods + 255', large)),
-  same(103, 'the lesser of a number and max_pods', worth(20, 'min(110, max_pods)')),
-  same(109, 'the greater of a whole and a broken number', worth(60, 'max(vcpus, 60.5)')),
-  same(116, 'the lesser of a broken and a whole number', worth(20, 'min(110.5, max_pods)')),
+  same(51, 'pods by number of network interfaces', worth(20, `${enis} + 2`)),
+  same(64, 'pods by number of prefixes', worth(250, `min(250, ${enis} * 16 + 2)`)),
+  same(77, 'CPU by number of vCPUs', worth(480, 'max(60, vcpus * 30)', large)),
+  same(90, 'memory by number of pods', worth(11 * 58 + 255, '11 * max_pods + 255', large)),
+  same(103, 'min of a number and max_pods', worth(20, 'min(110, max_pods)')),
+  same(109, 'max of an integer and a decimal', worth(60, 'max(vcpus, 60.5)')),
+  same(116, 'min of a decimal and an integer', worth(20, 'min(110.5, max_pods)')),
   same(
     123,
-    'by the name of the type',
+    'by the name of the instance type',
     gives(
       () => ['m5.large', 'c5.xlarge'].map((instance_type) => evaluate(byType, { ...variables(), instance_type })),
       [8, 4],
     ),
   ),
-  same(135, 'below zero', worth(-98, 'vcpus - 100', variables(2))),
-  same([141, 146], 'nothing by zero', counts(false, '100 / (vcpus - vcpus)', '100 % (vcpus - vcpus)')),
-  same([151, 158], 'not with broken numbers either', counts(false, '100.0 / 0.0', '0.0 / 0.0')),
+  same(135, 'a negative result is refused', worth(-98, 'vcpus - 100', variables(2))),
+  same([141, 146], 'division by zero is refused', counts(false, '100 / (vcpus - vcpus)', '100 % (vcpus - vcpus)')),
+  same([151, 158], 'division by zero of decimals is refused', counts(false, '100.0 / 0.0', '0.0 / 0.0')),
   ...Object.entries(sizes).map(([at, size]) =>
     same(
       Number(at),
@@ -109,9 +109,9 @@ const unusable = (...sources: readonly string[]): Check =>
   );
 
 const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressions', [
-  same(228, 'quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
+  same(228, 'plain quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
   same([233, 306], 'CPU', reserved({ cpu: 'vcpus * 30' }, { cpu: '60m' })),
-  same(239, 'CPU is in thousandths', reserved({ cpu: 'max(60, vcpus * 30)' }, { cpu: '60m' })),
+  same(239, 'CPU is in millicores', reserved({ cpu: 'max(60, vcpus * 30)' }, { cpu: '60m' })),
   same(249, 'half a CPU', reserved({ cpu: 'vcpus * 250' }, { cpu: '500m' })),
   same(
     258,
@@ -122,12 +122,12 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
     ),
   ),
   same(282, 'a hundredth of the memory', reserved({ memory: 'memory_mib / 100' }, { memory: '96Mi' })),
-  same(290, 'a sixty-fourth of it', reserved({ memory: 'memory_mib / 64' }, { memory: '128Mi' })),
-  same(300, 'CPU by tens', reserved({ cpu: '70 + vcpus' }, { cpu: '80m' })),
-  same(313, 'upwards', reserved({ cpu: '60 + vcpus - 1' }, { cpu: '70m' })),
+  same(290, 'a sixty-fourth of the memory', reserved({ memory: 'memory_mib / 64' }, { memory: '128Mi' })),
+  same(300, 'CPU is rounded to tens of millicores', reserved({ cpu: '70 + vcpus' }, { cpu: '80m' })),
+  same(313, 'amounts are rounded up', reserved({ cpu: '60 + vcpus - 1' }, { cpu: '70m' })),
   same(
     323,
-    'what is nearly the same is the same',
+    'rounding ignores tiny differences',
     gives(
       () =>
         ['70 + vcpus - 1', '80 - vcpus'].map(
@@ -136,8 +136,8 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
       [{ cpu: '80m' }, { cpu: '80m' }],
     ),
   ),
-  same(333, 'memory by sixteens', reserved({ memory: 'max_pods + vcpus' }, { memory: '32Mi' })),
-  same(339, 'nothing stays nothing', reserved({ cpu: nothing, memory: nothing }, { cpu: '0m', memory: '0Mi' })),
+  same(333, 'memory is rounded to sixteens of MiB', reserved({ memory: 'max_pods + vcpus' }, { memory: '32Mi' })),
+  same(339, 'zero stays zero', reserved({ cpu: nothing, memory: nothing }, { cpu: '0m', memory: '0Mi' })),
   same(
     348,
     'other resources are not rounded',
@@ -145,7 +145,7 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
   ),
   same(
     358,
-    'a very large amount stays above nothing',
+    'a very large amount does not overflow',
     gives(() => {
       const made = resolvedKubelet({ kubeReserved: { cpu: '9223372036854775807 - vcpus + 2' } }, info, 20);
       return Number.parseFloat((made['kubeReserved'] as Amounts)['cpu']!) > 0;
@@ -153,12 +153,12 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
   ),
   differs(
     [368, 373, 378],
-    'an amount below zero, or that is divided by zero, alone and beside good ones',
+    'a negative amount, or one divided by zero, beside valid ones',
     'node-classes/kubelet-expressions',
     'the type is left out, and the node class is not ready under either',
     unusable('vcpus - 100', '100 / (vcpus - vcpus)'),
   ),
-  same(387, 'an amount of nothing', reserved({ cpu: nothing }, { cpu: '0m' })),
+  same(387, 'an amount of zero', reserved({ cpu: nothing }, { cpu: '0m' })),
   same(392, 'half of the memory', reserved({ memory: 'memory_mib * 0.5' }, { memory: '4096Mi' })),
   notApplicable([398, 409, 420, 431, 445, 453], 'how often variables are read', noThunk),
 ]);
@@ -204,39 +204,43 @@ const pods = (maxPods: unknown, expected: number | undefined): Check =>
 const wrong = { podsPerCore: 'ten' };
 
 const fieldCases: readonly ConformanceCase[] = about('reading kubelet settings with expressions', [
-  same(90, 'no settings, of reserved amounts', settings(false, undefined)),
-  same(94, 'pods alone', settings(true, { maxPods: 'vcpus * 10', kubeReserved: { cpu: '100m' } })),
+  same(90, 'absent settings of reserved amounts', settings(false, undefined)),
+  same(94, 'maxPods alone', settings(true, { maxPods: 'vcpus * 10', kubeReserved: { cpu: '100m' } })),
   same(
     102,
-    'either of the two lists of amounts',
+    'kubeReserved or systemReserved alone',
     gives(
       () => ['kubeReserved', 'systemReserved'].map((field) => hasExpressions({ [field]: { cpu: 'vcpus * 30' } })),
       [true, true],
     ),
   ),
-  same([116, 122], 'settings of nothing, read', understood({}, {})),
-  same(127, 'every setting that is understood', understood(interpreted, interpreted)),
+  same([116, 122], 'empty settings', understood({}, {})),
+  same(127, 'every supported setting', understood(interpreted, interpreted)),
   same(
     155,
-    'settings that are only passed on',
+    'settings that are passed through',
     understood(
       { serializeImagePulls: false, topologyManagerPolicy: 'best-effort' },
       { serializeImagePulls: false, topologyManagerPolicy: 'best-effort' },
     ),
   ),
-  same(165, 'pods by expression stay one', understood({ maxPods: 'vcpus * 10' }, { maxPods: 'vcpus * 10' })),
-  same([175, 220], 'what is of another type is not read', understood(wrong, undefined)),
-  same([184, 216], 'a number of pods, worked out', pods(58, 58)),
+  same(
+    165,
+    'maxPods by expression stays one expression',
+    understood({ maxPods: 'vcpus * 10' }, { maxPods: 'vcpus * 10' }),
+  ),
+  same([175, 220], 'settings of another type are ignored', understood(wrong, undefined)),
+  same([184, 216], 'maxPods as a resolved number', pods(58, 58)),
   same(
     190,
-    'none, and one by expression',
+    'absent, and one expression',
     gives(() => [pods(undefined, 0).outcome(), pods('vcpus * 10', 0).outcome()], [undefined, 20]),
   ),
   notApplicable([231, 248], 'copies of what was read', 'nothing changes settings that were read'),
-  same(258, 'AL2 is told every setting that is understood', onAl2(interpreted, [])),
+  same(258, 'AL2 gets every supported setting', onAl2(interpreted, [])),
   same(
     275,
-    'and no other',
+    'AL2 gets no other setting',
     onAl2({ maxPods: 110, serializeImagePulls: false, registryPullQPS: 10 }, [
       'serializeImagePulls',
       'registryPullQPS',
@@ -244,7 +248,7 @@ const fieldCases: readonly ConformanceCase[] = about('reading kubelet settings w
   ),
   same(
     283,
-    'no settings, for AL2',
+    'AL2 without settings',
     gives(() => [onAl2(undefined, []).outcome(), onAl2({}, []).outcome()], [[], []]),
   ),
 ]);

@@ -38,11 +38,15 @@ const away = (): Promise<never> => Promise.reject(refusal('InternalError', 'word
 
 /** pkg/batcher/describeinstances_test.go */
 export const describingCases: readonly ConformanceCase[] = about('batched DescribeInstances', [
-  same(41, 'descriptions share a call', together('describeInstances', [all('there'), 1])),
-  same(67, 'also of one instance', together('describeInstances', [all('there'), 1], { names: ids.map(() => 'i-0') })),
+  same(41, 'parallel descriptions share a call', together('describeInstances', [all('there'), 1])),
+  same(
+    67,
+    'a single instance is described',
+    together('describeInstances', [all('there'), 1], { names: ids.map(() => 'i-0') }),
+  ),
   same(
     95,
-    'one that is missing costs the others nothing',
+    'a missing instance does not affect the others',
     together('describeInstances', [['there', 'there', 'gone', 'there', 'there'], 'several'], { missing: ['i-2'] }),
   ),
   same(
@@ -54,15 +58,15 @@ export const describingCases: readonly ConformanceCase[] = about('batched Descri
 
 /** pkg/batcher/terminateinstances_test.go */
 export const terminatingCases: readonly ConformanceCase[] = about('batched TerminateInstances', [
-  same(41, 'terminations share a call', together('terminateInstances', [all('terminating'), 1])),
+  same(41, 'parallel terminations share a call', together('terminateInstances', [all('terminating'), 1])),
   same(
     67,
-    'also of one instance',
+    'a single instance is terminated',
     together('terminateInstances', [all('terminating'), 1], { names: ids.map(() => 'i-0') }),
   ),
   same(
     93,
-    'one that is missing costs the others nothing',
+    'a missing instance does not affect the others',
     together('terminateInstances', [['terminating', 'terminating', 'gone', 'terminating', 'terminating'], 'several'], {
       missing: ['i-2'],
     }),
@@ -105,7 +109,7 @@ export const fleetCases: readonly ConformanceCase[] = about('batched CreateFleet
   own(41, 'equal launches', {}, ({ fleets, outcomes }) => [fleets, new Set(outcomes).size], [3, 3]),
   same(
     80,
-    'launches that differ',
+    'different launches are separate calls',
     gives(async () => {
       const world = account({ types: ['m5.large', 'm5.xlarge'] });
       for (const capacityType of ['spot', 'on-demand']) await world.launch({ capacityTypes: [capacityType] });
@@ -114,7 +118,7 @@ export const fleetCases: readonly ConformanceCase[] = about('batched CreateFleet
   ),
   same(
     150,
-    'refusals reach every launch',
+    'a refusal reaches every launch',
     gives(async () => {
       const errors = [{ ErrorCode: 'InsufficientInstanceCapacity', ErrorMessage: 'none' }];
       return (await three({ errors })).outcomes;
@@ -129,7 +133,7 @@ export const batcherCases: readonly ConformanceCase[] = about('batches of calls'
   notApplicable(62, 'how many batches run at once', 'a batch holds no thread: calls are limited by their rate'),
   same(
     77,
-    'three hundred at once are one call',
+    'three hundred requests at once are one call',
     gives(async () => {
       const batches: number[] = [];
       const window = { idleMs: 100, maxMs: 1000, maxItems: 500 };
@@ -171,7 +175,7 @@ const closed = (
 export const unavailableCases: readonly ConformanceCase[] = about('unavailable offerings', [
   same(
     [48, 68],
-    'an offering that refused, and no other',
+    'only the refused offering',
     gives(
       () => closed([a, b], a, offering('m5.large', '1b', 'on-demand'), b),
       [
@@ -184,7 +188,7 @@ export const unavailableCases: readonly ConformanceCase[] = about('unavailable o
   ),
   same(
     94,
-    'a capacity type that refused',
+    'a refused capacity type',
     gives(
       () => closed([a, c, b], offering('*', '*', 'spot'), offering('*', '*', 'on-demand')),
       [
@@ -212,7 +216,7 @@ export const unavailableCases: readonly ConformanceCase[] = about('unavailable o
   ),
   same(
     155,
-    'what is made of offerings knows that they have changed',
+    'the list of offerings changes with them',
     gives(() => {
       const offerings = new UnavailableOfferings(() => now);
       const versions = [offerings.version];
@@ -246,7 +250,7 @@ const reads = (at: number, title: string, status: InstanceStatus, expected: read
 export const statusCases: readonly ConformanceCase[] = about('status of an instance', [
   reads(
     102,
-    'everything that is wrong with an instance',
+    'everything that is impaired is read',
     {
       InstanceId: 'i-1',
       InstanceStatus: impaired,
@@ -256,6 +260,6 @@ export const statusCases: readonly ConformanceCase[] = about('status of an insta
     },
     ['instance_status', 'system_status', 'event_status'],
   ),
-  reads(131, 'nothing', healthy, []),
-  reads(152, 'an event of a healthy instance', { ...healthy, Events }, ['event_status']),
+  reads(131, 'a healthy instance has nothing', healthy, []),
+  reads(152, 'a scheduled event of a healthy instance is read', { ...healthy, Events }, ['event_status']),
 ]);

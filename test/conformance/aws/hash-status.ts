@@ -76,7 +76,7 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash 
   changes(143, 'CPU options', { cpuOptions: { nestedVirtualization: 'enabled' } }, true),
   same(
     145,
-    'another CA bundle',
+    'changes with the CA bundle',
     gives(async () => {
       const [one, two] = [await bundled('b25l'), await bundled('dHdv')];
       return [typeof one, one !== two];
@@ -84,7 +84,7 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash 
   ),
   changes(
     164,
-    'not what is selected',
+    'does not change with what selectors resolve to',
     {
       subnetSelectorTerms: [{ id: 'subnet-0test1' }],
       securityGroupSelectorTerms: [{ id: 'sg-0test1' }],
@@ -94,7 +94,7 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash 
   ),
   same(
     193,
-    'a hash of another version is written anew',
+    'of another version is written again',
     inPlace(
       async (place) => {
         const { metadata } = await written(place, {}, marks('abceduefed', 'test'));
@@ -104,10 +104,10 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash 
       [true, true],
     ),
   ),
-  same(208, 'so are those of its claims', moves(marks('123456', 'test'), ['new', 'current'])),
+  same(208, 'of another version is written again for its claims', moves(marks('123456', 'test'), ['new', 'current'])),
   same(
     260,
-    'not of claims whose version is the current one',
+    'of the current version is kept on claims',
     inPlace(async (place) => {
       const nodeClass = await written(place, {}, marks('abceduefed', 'test'));
       const made = nodeClaim('c');
@@ -117,5 +117,5 @@ export const nodeClassHashStatusCases: readonly ConformanceCase[] = about('hash 
       return moved;
     }, '1234564654'),
   ),
-  same(296, 'of a drifted claim the version alone', moves(marks('123456', 'test'), ['123456', 'current'], true)),
+  same(296, 'of a drifted claim changes only its version', moves(marks('123456', 'test'), ['123456', 'current'], true)),
 ]);

@@ -170,7 +170,7 @@ export const imageStatusCases: readonly ConformanceCase[] = about('images in the
   ]),
   same(
     536,
-    'an alias of which some parameters are missing',
+    'an alias with missing parameters has the others',
     finds(
       [{ alias: 'bottlerocket@latest' }],
       { parameters: without(bottlerocket, 'nvidia') },
@@ -180,7 +180,7 @@ export const imageStatusCases: readonly ConformanceCase[] = about('images in the
   ),
   same(
     592,
-    'the newest image of a selection',
+    'the newest selected image is listed',
     finds(
       [{ tags: { Name: 'amd64' } }],
       { images: [...usual, image('amd64-new', { Tags: usual[0]!.Tags, CreationDate: '2026-02-01T00:00:00Z' })] },
@@ -190,7 +190,7 @@ export const imageStatusCases: readonly ConformanceCase[] = about('images in the
   ),
   same(
     614,
-    'images that cannot be had',
+    'without images the node class is not Ready',
     finds(
       anyTag,
       { failure: refusal('SomeError', 'unable to resolve AMI', 'ec2:DescribeImages') },
@@ -200,7 +200,7 @@ export const imageStatusCases: readonly ConformanceCase[] = about('images in the
   ),
   same(
     658,
-    'an image that is deprecated meanwhile',
+    'an image deprecated meanwhile is replaced',
     gives(async () => {
       const { find, clock } = finder(anyTag, { images: [ending, image('arm64')] });
       const before = marks(await find());
@@ -225,7 +225,7 @@ export const imageStatusCases: readonly ConformanceCase[] = about('images in the
   ),
   same(
     729,
-    'images that are not, later',
+    'images removed later are dropped',
     gives(async () => {
       const images = [image('test-3', { DeprecationTime: new Date(now - 60_000).toISOString() })];
       const { find } = finder(anyTag, { images });
@@ -271,7 +271,7 @@ const aliasCases: readonly ConformanceCase[] = about('AMI aliases', [
   unsupported(256, '1.34', 'windows2025', true),
   same(
     267,
-    'many at once',
+    'parallel requests share a call',
     gives(async () => {
       const { find } = finder([{ id: 'ami-amd64' }, { id: 'ami-arm64' }], {});
       const all = await Promise.all(Array.from({ length: 20 }, () => find()));
@@ -280,7 +280,7 @@ const aliasCases: readonly ConformanceCase[] = about('AMI aliases', [
   ),
   same(
     [],
-    'images that are not available',
+    'a missing parameter leaves its image out',
     finds(anyTag, { images: [image('amd64'), image('arm64', { State: 'failed' })] }, names, ['amd64']),
   ),
   resolves(348, 'al2 without GPUs', 'al2', { parameters: without(al2, 'gpu') }, 2),
@@ -300,7 +300,7 @@ const aliasCases: readonly ConformanceCase[] = about('AMI aliases', [
   ),
   same(
     408,
-    'tags of an image demand nothing',
+    'tags of an image are no requirements',
     finds(
       anyTag,
       {
@@ -339,8 +339,8 @@ const [earlier, later] = ['2020-08-31T00:08:42.000Z', '2021-08-31T00:12:42.000Z'
 const orderCases: readonly ConformanceCase[] = about('which of several images is used', [
   prefers(437, 'an older image that is not deprecated', [dated('a', later, -60), dated('b', earlier)], 'ami-b'),
   prefers(479, 'one that is not deprecated yet', [dated('a', later, -10, '1'), dated('a', later, 10, '2')], 'ami-2'),
-  prefers(523, 'whatever the names', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
-  prefers(567, 'the newer of deprecated ones', [dated('a', later, -60), dated('b', earlier, -60)], 'ami-a'),
+  prefers(523, 'whatever the names are', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
+  prefers(567, 'the newer of two deprecated ones', [dated('a', later, -60), dated('b', earlier, -60)], 'ami-a'),
   prefers(
     959,
     'the newest',
@@ -349,13 +349,13 @@ const orderCases: readonly ConformanceCase[] = about('which of several images is
   ),
   prefers(
     1016,
-    'of equal ones always the same',
+    'always the same of equal ones',
     [4, 3, 2, 1].map((i) => dated('a', later, undefined, `${i}`)),
     'ami-1',
   ),
   prefers(
     1074,
-    'of equal deprecated ones too',
+    'always the same of equal deprecated ones',
     [4, 3, 2, 1].map((i) => dated('a', later, -60, `${i}`)),
     'ami-1',
   ),
@@ -384,17 +384,17 @@ const parameter = '/my/custom/ami/parameter';
 const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   same(
     612,
-    'by ids',
+    'select by id',
     finds([{ id: 'ami-amd64' }, { id: 'ami-arm64' }], {}, (all) => [...names(all)].sort(), ['amd64', 'arm64']),
   ),
   same(
     653,
-    'by names',
+    'select by name',
     finds([{ name: 'amd64' }, { name: 'arm64' }], {}, (all) => [...names(all)].sort(), ['amd64', 'arm64']),
   ),
   same(
     694,
-    'by tags',
+    'select by tags',
     finds([{ tags: { foo: 'bar' } }], { images: [image('amd64'), image('arm64')] }, (all) => [...names(all)].sort(), [
       'amd64',
       'arm64',
@@ -402,7 +402,7 @@ const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   ),
   same(
     732,
-    'all tags of a term, any term',
+    'need all tags of one term, of any term',
     gives(async () => {
       const images = [keyed('amd64-1', 1), keyed('arm64-2', 2), keyed('amd64-3', 1, 2)];
       const both = await finder([tagsOf(1, 2)], { images }).find();
@@ -443,7 +443,7 @@ const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   ),
   same(
     1140,
-    'a parameter of AWS',
+    'an AWS-owned SSM parameter',
     finds(
       [{ ssmParameter: Object.keys(al2)[0] }],
       { parameters: al2 },
@@ -453,17 +453,17 @@ const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   ),
   same(
     1153,
-    'a parameter of their own',
+    'a customer-owned SSM parameter',
     finds([{ ssmParameter: parameter }], { parameters: { [parameter]: 'amd64' } }, names, ['amd64']),
   ),
   same(
     1167,
-    'a parameter that is not there',
+    'an SSM parameter that does not exist',
     finds([{ ssmParameter: parameter }], {}, ({ condition }) => condition, 'False/AMINotFound'),
   ),
   same(
     1176,
-    'a parameter that cannot be read',
+    'an SSM parameter that cannot be read',
     finds(
       [{ ssmParameter: parameter }],
       { failure: refusal('SomeError', 'words', 'ssm:GetParameter') },
@@ -513,7 +513,7 @@ const templateCases: readonly ConformanceCase[] = about('launch templates by ima
   ipv6(1238, 'us-isof-south-1', undefined),
   same(
     1240,
-    'kubelet settings that are none',
+    'no kubelet settings',
     gives(async () => {
       const world = account({ types: ['m5.large'] });
       Object.assign(world.nodeClass.spec, { kubelet: { clusterDNS: '10.0.0.10' } });
@@ -523,8 +523,8 @@ const templateCases: readonly ConformanceCase[] = about('launch templates by ima
     }, 'NodeClassNotReady'),
   ),
   enclaves(1251, 'no enclaves', {}, false),
-  enclaves(1260, 'enclaves that are asked for', { [sandbox]: '1' }, true),
-  enclaves(1272, 'none for other resources', { cpu: '1', memory: '1Gi' }, false),
+  enclaves(1260, 'enclaves that pods request', { [sandbox]: '1' }, true),
+  enclaves(1272, 'no enclaves for other resources', { cpu: '1', memory: '1Gi' }, false),
 ]);
 
 /** pkg/providers/amifamily/suite_test.go */

@@ -46,7 +46,7 @@ const roleMissing = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   same(
     137,
-    'minValues that no types meet',
+    'minValues that no types satisfy',
     gives(
       () => outcomeOf(account({ types }).launch({ needs: [{ ...op(labels.zone, 'Exists'), minValues: 50 }] })),
       none,
@@ -54,7 +54,7 @@ const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   ),
   differs(
     157,
-    'no capacity of either type',
+    'no capacity of either capacity type',
     'launch/capacity-type-order',
     'one launch finds both out, where Karpenter needs a second claim',
     gives(async () => {
@@ -66,7 +66,7 @@ const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   ),
   same(
     206,
-    'the role for spot instances is missing',
+    'the service-linked role of spot is missing',
     gives(async () => {
       const world = account({ types, errors: [fails(roleMissing), fails(roleMissing, { zone: zone2 })] });
       const result = await world.launch({ ...only('m5.xlarge'), capacityTypes: ['spot'] });
@@ -81,7 +81,7 @@ const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   ),
   same(
     267,
-    'too many fleets',
+    'the limit of fleets is exceeded',
     gives(async () => {
       const world = account({ types, errors: [fails('MaxFleetCountExceeded')] });
       const outcome = await outcomeOf(world.launch({ ...only('m5.xlarge'), capacityTypes: ['spot'] }));
@@ -90,7 +90,7 @@ const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   ),
   same(
     308,
-    'a reservation that is full after all',
+    'a reservation turns out to be full',
     gives(async () => {
       const given = reserving([[cr1, 1]], {
         types,
@@ -102,7 +102,7 @@ const refusalCases: readonly ConformanceCase[] = about('refused launches', [
   ),
   same(
     354,
-    'too many requests say nothing of a reservation',
+    'throttling does not count against a reservation',
     gives(async () => {
       const world = account(
         reserving([[cr1, 1]], { types, errors: [fails('RequestLimitExceeded', { type: 'm5.large' })] }),
@@ -145,13 +145,13 @@ const ofZone = (zone: string, zone_id: string, reason: string): object => ({
 const metricCases: readonly ConformanceCase[] = about('metric of failed launches', [
   failing(
     430,
-    'every attempt that fails is counted, by zone',
+    'each failed attempt counts, by zone',
     [fails('RequestLimitExceeded'), fails('RequestLimitExceeded', { type: 'm5.large' })],
     [[ofZone(zone1, 'tz1-az1', 'RequestLimitExceeded'), 2]],
   ),
   failing(
     485,
-    'one of a code and a zone that nobody knows',
+    'an unknown error code and zone count',
     [fails('SomeBrandNewEC2ErrorCode', { zone: 'unknown-zone' })],
     [[ofZone('unknown-zone', '', 'LaunchFailed'), 1]],
   ),
@@ -169,12 +169,12 @@ const found = (at: number, title: string, made: Made, expected: unknown): Confor
     }, expected),
   );
 const listCases: readonly ConformanceCase[] = about('listing instances', [
-  found(529, 'an instance in an open reservation is on demand', { CapacityReservationId: 'cr-foo' }, [
+  found(529, 'an instance in an open reservation is on-demand', { CapacityReservationId: 'cr-foo' }, [
     ['i-0', 'on-demand'],
   ]),
   same(
     553,
-    'instances of NodePools, and no others',
+    'only instances of NodePools are listed',
     gives(async () => {
       const ec2 = new InstancesOfAccount();
       for (let i = 0; i < 20; i++) {
@@ -218,12 +218,12 @@ const exhausted = (
 const single = { [zone1]: ['a'], [zone2]: ['b'], [zone3]: ['c'] };
 const several = { ...single, [zone1]: ['a', 'a2', 'a3'] };
 const subnetCases: readonly ConformanceCase[] = about('subnets without free addresses', [
-  exhausted(673, 'the only subnet of a zone has no addresses', single, ['a'], [zone1]),
-  exhausted(686, 'one of several has none', several, ['a'], []),
-  exhausted(699, 'none of them has any', several, ['a', 'a2', 'a3'], [zone1]),
+  exhausted(673, 'the only subnet of a zone: the zone is unavailable', single, ['a'], [zone1]),
+  exhausted(686, 'one of several subnets: the zone stays available', several, ['a'], []),
+  exhausted(699, 'all subnets of a zone: the zone is unavailable', several, ['a', 'a2', 'a3'], [zone1]),
   same(
     713,
-    'then another subnet is used',
+    'another subnet of the zone is used next',
     gives(async () => {
       const asked: (string | undefined)[] = [];
       const world = account(
@@ -283,14 +283,14 @@ const network = (...list: readonly (readonly [number, number, string])[]): objec
   })),
 });
 const requestCases: readonly ConformanceCase[] = about('the CreateFleet request', [
-  strategy(795, 'on demand by the prices of overlays', 'on-demand', true, 'prioritized'),
-  strategy(819, 'on demand', 'on-demand', false, 'lowest-price'),
-  strategy(842, 'spot by the prices of overlays', 'spot', true, 'capacity-optimized-prioritized'),
-  strategy(866, 'spot', 'spot', false, 'price-capacity-optimized'),
-  interfaces(907, 'an EFA interface of the node class', network([0, 0, 'interface'], [0, 1, 'efa-only']), {}, 1),
-  interfaces(919, 'a node class without one', network([0, 0, 'interface']), {}, undefined),
-  interfaces(926, 'one that is asked for', {}, { requests: { [efa]: '1' } }, 1),
-  interfaces(945, 'none', {}, {}, undefined),
+  strategy(795, 'on-demand strategy with overlaid prices', 'on-demand', true, 'prioritized'),
+  strategy(819, 'on-demand strategy', 'on-demand', false, 'lowest-price'),
+  strategy(842, 'spot strategy with overlaid prices', 'spot', true, 'capacity-optimized-prioritized'),
+  strategy(866, 'spot strategy', 'spot', false, 'price-capacity-optimized'),
+  interfaces(907, 'EFA interfaces of the node class', network([0, 0, 'interface'], [0, 1, 'efa-only']), {}, 1),
+  interfaces(919, 'a node class without EFA', network([0, 0, 'interface']), {}, undefined),
+  interfaces(926, 'EFA that the claim requests', {}, { requests: { [efa]: '1' } }, 1),
+  interfaces(945, 'no EFA', {}, {}, undefined),
 ]);
 
 /** The zone's shift, from when it is switched on. */
@@ -340,20 +340,20 @@ const isFound = async ({ provider }: ReturnType<typeof shifting>): Promise<boole
 const failures = 'cloudprovider_instance_termination_failures_total';
 
 const shiftCases: readonly ConformanceCase[] = about('instances in a shifted zone', [
-  same(988, 'an instance in a shifted zone is not described', shifted(isFound, [true, [0, 0, 0]])),
+  same(988, 'are not described', shifted(isFound, [true, [0, 0, 0]])),
   same(
     995,
-    'nor terminated',
+    'are not terminated',
     shifted(({ provider }) => refused(provider.terminate(providerIdOf('i-0'))), ['withheld', [0, 0, 0]]),
   ),
   same(
     1010,
-    'nor tagged',
+    'are not tagged',
     shifted(({ provider }) => refused(provider.tag(providerIdOf('i-0'), { key: 'value' })), ['withheld', [0, 0, 0]]),
   ),
   same(
     1016,
-    'a termination that fails is counted once',
+    'a failed termination counts once',
     gives(async () => {
       const ec2 = new InstancesOfAccount();
       ec2.put('i-0');
@@ -373,7 +373,7 @@ const shiftCases: readonly ConformanceCase[] = about('instances in a shifted zon
   ),
   same(
     1067,
-    'nor terminated where it is not known yet',
+    'are not terminated where the zone is unknown',
     shifted(({ provider }) => refused(provider.terminate(providerIdOf('i-0'))), ['withheld', [0, 0, 0]], false),
   ),
   differs(
@@ -389,7 +389,7 @@ const shiftCases: readonly ConformanceCase[] = about('instances in a shifted zon
   ),
   same(
     1083,
-    'an instance that is listed no more is gone',
+    'an instance that is no longer listed is gone',
     gives(async () => {
       const world = shifting();
       world.ec2.put('i-0');
@@ -401,7 +401,7 @@ const shiftCases: readonly ConformanceCase[] = about('instances in a shifted zon
   ),
   same(
     1116,
-    'not where its zone is shifted away from',
+    'are terminated again after the shift',
     shifted(
       async (world) => {
         world.ec2.remove('i-0');

@@ -59,38 +59,38 @@ const hard = (value: string): object => ({ evictionHard: { 'memory.available': v
 const percent = (share: number): number => Math.ceil((whole * mib * share) / 100) / mib;
 
 const overheadCases: readonly ConformanceCase[] = about('memory that kubelet reserves', [
-  kept(1088, 'nothing for the system', {}, { cpu: 80 }),
+  kept(1088, 'systemReserved is 0 by default', {}, { cpu: 80 }),
   kept(
     1112,
-    'what the node class keeps for the system',
+    'systemReserved of the node class',
     { systemReserved: { cpu: '2', memory: '20Gi', 'ephemeral-storage': '10Gi' } },
     { cpu: 2080, memory: 20 * 1024 + 893 + 100, storage: 13 },
   ),
-  kept(1144, 'for kubelet', {}, { cpu: 80, memory: 893 + 100, storage: 3 }),
+  kept(1144, 'kubeReserved by default', {}, { cpu: 80, memory: 893 + 100, storage: 3 }),
   kept(
     1168,
-    'what the node class keeps for kubelet',
+    'kubeReserved of the node class',
     {
       systemReserved: { cpu: '1', memory: '20Gi', 'ephemeral-storage': '1Gi' },
       kubeReserved: { cpu: '2', memory: '10Gi', 'ephemeral-storage': '2Gi' },
     },
     { cpu: 3000, memory: thirty + 100, storage: 5 },
   ),
-  kept(1211, 'a hard threshold', { ...both, ...hard('500Mi') }, { memory: thirty + 500 }),
-  kept(1243, 'a share of the memory', { ...both, ...hard('10%') }, { memory: thirty + percent(10) }),
-  kept(1275, 'all of the memory switches it off', { ...both, ...hard('100%') }, { memory: thirty }),
-  kept(1307, 'a soft one leaves the default', { ...both, ...soft('50Mi') }, { memory: thirty + 100 }),
-  kept(1341, 'a larger soft one too', { ...both, ...soft('500Mi') }, { memory: thirty + 100 }),
+  kept(1211, 'a hard eviction threshold', { ...both, ...hard('500Mi') }, { memory: thirty + 500 }),
+  kept(1243, 'a hard threshold as a percentage', { ...both, ...hard('10%') }, { memory: thirty + percent(10) }),
+  kept(1275, 'a hard threshold of 100% is switched off', { ...both, ...hard('100%') }, { memory: thirty }),
+  kept(1307, 'a soft threshold keeps the hard default', { ...both, ...soft('50Mi') }, { memory: thirty + 100 }),
+  kept(1341, 'a larger soft threshold keeps the hard default', { ...both, ...soft('500Mi') }, { memory: thirty + 100 }),
   kept(
     1373,
-    'a share, whatever the soft one',
+    'a hard percentage, whatever the soft threshold',
     { ...both, ...hard('5%'), ...soft('10%') },
     { memory: thirty + percent(5) },
   ),
-  kept(1408, 'a soft one of all the memory', { ...both, ...soft('100%') }, { memory: thirty + 100 }),
+  kept(1408, 'a soft threshold of 100%', { ...both, ...soft('100%') }, { memory: thirty + 100 }),
   same(
     1440,
-    'a hard threshold of Bottlerocket',
+    'a hard threshold on Bottlerocket',
     gives(
       () =>
         (resourcesOf('m5.xlarge', { family: 'Bottlerocket', kubelet: { ...both, ...hard('1Gi'), ...soft('10Gi') } })
@@ -99,11 +99,16 @@ const overheadCases: readonly ConformanceCase[] = about('memory that kubelet res
     ),
   ),
   kept(1477, 'no threshold', {}, { memory: 893 + 100, storage: 3 }),
-  kept(1501, 'the hard one of two', { ...both, ...soft('3Gi'), ...hard('1Gi') }, { memory: thirty + 1024 }),
-  kept(1537, 'the hard one of two shares', { ...both, ...soft('2%'), ...hard('5%') }, { memory: thirty + percent(5) }),
+  kept(1501, 'the hard one of two thresholds', { ...both, ...soft('3Gi'), ...hard('1Gi') }, { memory: thirty + 1024 }),
+  kept(
+    1537,
+    'the hard one of two percentages',
+    { ...both, ...soft('2%'), ...hard('5%') },
+    { memory: thirty + percent(5) },
+  ),
   kept(
     1573,
-    'the hard amount, not the soft share',
+    'a hard amount, not the soft percentage',
     { ...both, ...soft('10%'), ...hard('1Gi') },
     { memory: thirty + 1024 },
   ),
@@ -160,19 +165,19 @@ const memory = (count: number): number => 11 * count + 255;
 const podCases: readonly ConformanceCase[] = about('number of pods of a type', [
   same(
     972,
-    'pods by interfaces are not 110',
+    'is by network interfaces, not 110',
     gives(() => names.every((name) => pods(name, {}) !== 110), true),
   ),
-  everywhere(998, '110 pods on Windows', { family: 'Windows2022' }, () => 110),
-  same(1610, 'pods by interfaces and addresses', two({})),
-  everywhere(1658, 'pods of the node class', { kubelet: { maxPods: 10 } }, () => 10),
+  everywhere(998, 'is 110 on Windows', { family: 'Windows2022' }, () => 110),
+  same(1610, 'is by network interfaces and addresses', two({})),
+  everywhere(1658, 'is maxPods of the node class', { kubelet: { maxPods: 10 } }, () => 10),
   ...memoryFamilies.map(([family, byEnis], i) =>
     density(1727 + i, 'pods of the node class, and memory', family, { kubelet: { maxPods: 10 } }, [
       10,
       memory(byEnis ? 35 : 10),
     ]),
   ),
-  everywhere(1735, 'pods of the node class, once more', { kubelet: { maxPods: 10 } }, () => 10),
+  everywhere(1735, 'is maxPods of the node class on every family', { kubelet: { maxPods: 10 } }, () => 10),
   ...memoryFamilies.map(([family, byEnis], i) => {
     const count = families[family].eniLimitsPods ? 24 : 110;
     return density(1806 + i, 'an interface that is kept back', family, { reservedEnis: 1 }, [
@@ -182,22 +187,22 @@ const podCases: readonly ConformanceCase[] = about('number of pods of a type', [
   }),
   same(
     1814,
-    'more interfaces kept back than there are',
+    'is 0 where more interfaces are reserved than exist',
     gives(() => pods('t3.large', { reservedEnis: 1_000_000 }), 0),
   ),
-  everywhere(1853, 'one pod a core', { kubelet: { podsPerCore: 1 } }, (info) =>
+  everywhere(1853, 'is podsPerCore times cores', { kubelet: { podsPerCore: 1 } }, (info) =>
     Math.min(cpus(info), byInterfaces(info)),
   ),
-  everywhere(1883, 'the lesser of pods and pods by core', { kubelet: { podsPerCore: 4, maxPods: 20 } }, (info) =>
+  everywhere(1883, 'is the lower of maxPods and podsPerCore', { kubelet: { podsPerCore: 4, maxPods: 20 } }, (info) =>
     Math.min(20, 4 * cpus(info)),
   ),
   everywhere(
     1912,
-    'Bottlerocket knows no pods by core',
+    'ignores podsPerCore on Bottlerocket',
     { kubelet: { podsPerCore: 1 }, family: 'Bottlerocket' },
     byInterfaces,
   ),
-  same(1942, 'no pods by core', two({ kubelet: { podsPerCore: 0 } })),
+  same(1942, 'without podsPerCore', two({ kubelet: { podsPerCore: 0 } })),
 ]);
 
 /** MiB and millicores that kubelet reports as allocatable on real nodes. */

@@ -64,20 +64,23 @@ const owned = { withNode: true, withClaim: true };
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
 export const instanceGarbageCases: readonly ConformanceCase[] = about('garbage collection of instances', [
   collects(139, 'an instance that no claim has is terminated', {}, []),
-  collects(150, 'and its Node goes with it', { withNode: true }, []),
-  collects(168, 'a hundred of them', {}, [], 100),
-  collects(223, 'a hundred that claims have stay', { withClaim: true }, ['instance'], 100),
-  collects(283, 'one that was just launched stays', { instance: { LaunchTime: new Date('2026-06-01T00:00:00Z') } }, [
-    'instance',
-  ]),
+  collects(150, 'its Node is removed with it', { withNode: true }, []),
+  collects(168, 'a hundred instances are terminated', {}, [], 100),
+  collects(223, 'a hundred instances of claims stay', { withClaim: true }, ['instance'], 100),
+  collects(
+    283,
+    'an instance that was just launched stays',
+    { instance: { LaunchTime: new Date('2026-06-01T00:00:00Z') } },
+    ['instance'],
+  ),
   collects(
     292,
-    'one that was not launched for a NodePool stays',
+    'an instance that was not launched for a NodePool stays',
     { instance: { tags: without('karpenter.sh/nodepool') } },
     ['instance'],
   ),
-  collects(306, 'one that a claim has stays, and its Node', owned, ['instance', 'Node']),
-  collects(333, 'a hundred of them, and their Nodes', owned, ['instance', 'Node'], 100),
+  collects(306, 'an instance of a claim and its Node stay', owned, ['instance', 'Node']),
+  collects(333, 'a hundred instances of claims and their Nodes stay', owned, ['instance', 'Node'], 100),
 ]);
 
 const id = 'i-0';
@@ -140,11 +143,11 @@ const [nameTag, claimTag, clusterNameTag] = keys;
 
 /** pkg/controllers/nodeclaim/tagging/suite_test.go */
 export const taggingCases: readonly ConformanceCase[] = about('tags of an instance after its node registered', [
-  untagged(115, 'not without a Node', { withoutNode: true }),
-  untagged(130, 'not by a provider id that is none', { providerID: 'Bad providerID' }),
+  untagged(115, 'are not written without a Node', { withoutNode: true }),
+  untagged(130, 'are not written for an invalid provider ID', { providerID: 'Bad providerID' }),
   same(
     146,
-    'a claim that is gone',
+    'are not written once the claim is gone',
     inPlace(
       async ({ ec2, deps }) => {
         ec2.put(id);
@@ -155,8 +158,8 @@ export const taggingCases: readonly ConformanceCase[] = about('tags of an instan
       ['gone', undefined],
     ),
   ),
-  untagged(159, 'an instance that is gone', { withoutInstance: true }),
-  untagged(173, 'not while the claim is being deleted', { claim: deleting }),
+  untagged(159, 'are not written once the instance is gone', { withoutInstance: true }),
+  untagged(173, 'are not written while the claim is being deleted', { claim: deleting }),
   completes(231, nameTag, clusterNameTag),
   completes(232, nameTag, claimTag),
   completes(233, claimTag, clusterNameTag),

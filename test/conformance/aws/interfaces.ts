@@ -78,26 +78,26 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
   ...[0, 1, 10, 100].map((count, i) => prefixes(2684 + i, count, true)),
   same(
     2844,
-    'a DNS service of IPv4',
+    'an IPv4 DNS service',
     first({}, (of) => of.Ipv6AddressCount ?? null, null),
   ),
   same(
     2845,
-    'a DNS service of IPv6',
+    'an IPv6 DNS service',
     first(ipv6, (of) => of.Ipv6AddressCount, 1),
   ),
-  six(2879, 'nothing is said of public addresses', {}, [1, true, null, null]),
-  six(2880, 'nor with EFA', {}, [1, true, null, 'efa'], efa),
-  six(2881, 'public, with EFA', { associatePublicIPAddress: true }, [1, true, true, 'efa'], efa),
-  six(2882, 'not public', { associatePublicIPAddress: false }, [1, true, false, null]),
+  six(2879, 'no public address setting by default', {}, [1, true, null, null]),
+  six(2880, 'no public address setting with EFA', {}, [1, true, null, 'efa'], efa),
+  six(2881, 'a public address with EFA', { associatePublicIPAddress: true }, [1, true, true, 'efa'], efa),
+  six(2882, 'no public address', { associatePublicIPAddress: false }, [1, true, false, null]),
   same(
     2897,
-    'connections are tracked as EC2 does',
+    'connection tracking by default',
     first({}, (of) => of.ConnectionTrackingSpecification ?? null, null),
   ),
   same(
     2898,
-    'with its own times',
+    'connection tracking with given timeouts',
     first(
       { spec: { connectionTracking: { tcpEstablishedTimeout: 432_000, udpStreamTimeout: 180, udpTimeout: 30 } } },
       (of) => of.ConnectionTrackingSpecification,
@@ -106,7 +106,7 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
   ),
   same(
     2910,
-    'with one of them',
+    'connection tracking with one timeout',
     first(
       { spec: { connectionTracking: { tcpEstablishedTimeout: 86_400 } } },
       (of) => of.ConnectionTrackingSpecification,
@@ -117,7 +117,7 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
   ),
   same(
     2933,
-    'on every interface of EFA',
+    'connection tracking on every EFA interface',
     interfaces(
       { spec: { connectionTracking: tracking } },
       (of) => [of.InterfaceType, of.ConnectionTrackingSpecification],
@@ -127,7 +127,7 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
   ),
   same(
     2950,
-    'on every one that talks IP',
+    'connection tracking on every IP interface',
     interfaces(
       { ...onCards, spec: { ...four, connectionTracking: tracking } },
       (of) => of.ConnectionTrackingSpecification ?? null,
@@ -135,10 +135,14 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
     ),
   ),
   same(3002, 'interfaces of the node class', interfaces({ ...onCards, spec: four }, kinds, fourPlaces)),
-  same(3003, 'where pods ask for EFA as well', interfaces({ ...onCards, spec: four }, kinds, fourPlaces, efa)),
+  same(
+    3003,
+    'interfaces of the node class where pods request EFA too',
+    interfaces({ ...onCards, spec: four }, kinds, fourPlaces, efa),
+  ),
   same(
     3010,
-    'no prefixes for EFA alone',
+    'no prefixes on EFA-only interfaces',
     interfaces(
       {
         ...onCards,
@@ -150,7 +154,7 @@ const interfaceCases: readonly ConformanceCase[] = about('network interfaces in 
   ),
   same(
     3035,
-    'no address of IPv6 for EFA alone',
+    'no IPv6 address on EFA-only interfaces',
     interfaces(
       { ...onCards, ...ipv6, spec: listed([0, 0, 'interface'], [0, 1, 'efa-only']) },
       (of) => [of.PrimaryIpv6 ?? false, of.Ipv6AddressCount ?? null],
@@ -254,7 +258,7 @@ const preference = (options: object): Check =>
 const reservationCases: readonly ConformanceCase[] = about('capacity reservations in launch templates', [
   same(
     3081,
-    'a template for each reservation, that with most room of a type and zone',
+    'one template per reservation, that with most capacity of a type and zone',
     gives(async () => {
       const { templates, fleets } = await launched(reserving(rooms), onlyReserved);
       return [
@@ -275,15 +279,15 @@ const reservationCases: readonly ConformanceCase[] = about('capacity reservation
   ),
   market(
     3209,
-    'how an interruptible reservation is bought',
+    'the market type of an interruptible reservation',
     { interruptible: true },
     'interruptible-capacity-reservation',
   ),
-  market(3223, 'how a capacity block is bought', { kind: 'capacity-block' }, 'capacity-block'),
-  same(3263, 'open reservations are left alone', preference({ reservedCapacity: true })),
+  market(3223, 'the market type of a capacity block', { kind: 'capacity-block' }, 'capacity-block'),
+  same(3263, 'open reservations are not used', preference({ reservedCapacity: true })),
   differs(
     3264,
-    'without the gate as well',
+    'open reservations without the gate',
     'reserved-capacity/gate-off',
     'EC2 would use up any open reservation that matches',
     preference({ reservedCapacity: false }),

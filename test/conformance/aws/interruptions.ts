@@ -63,12 +63,17 @@ const states = { n1: 'terminated', n2: 'stopped', n3: 'stopping', n4: 'shutting-
 const many = Array.from({ length: 12 }, (_, i) => `n${i}`);
 
 const messageCases: readonly ConformanceCase[] = about('messages of the interruption queue', [
-  ends(137, 'a spot warning ends the claim', messages.spot('i-n1'), 'spot_interrupted'),
-  ends(150, 'so does one of a reservation', messages.reservation('i-n1'), 'capacity_reservation_interrupted'),
-  ends(175, 'and a scheduled change', messages.scheduled('i-n1'), 'scheduled_change'),
+  ends(137, 'a spot interruption ends the claim', messages.spot('i-n1'), 'spot_interrupted'),
+  ends(
+    150,
+    'a spot interruption of a reserved instance ends the claim',
+    messages.reservation('i-n1'),
+    'capacity_reservation_interrupted',
+  ),
+  ends(175, 'a scheduled change ends the claim', messages.scheduled('i-n1'), 'scheduled_change'),
   same(
     188,
-    'changes of state',
+    'state changes',
     noticed(
       {
         nodes: Object.keys(states),
@@ -98,17 +103,17 @@ const messageCases: readonly ConformanceCase[] = about('messages of the interrup
   ),
   same(
     255,
-    'a message that nobody can read',
+    'an unparsable message is deleted',
     noticed({ bodies: ['{"field1":"value1"}', 'words'] }, outcome('n1'), [[], ['n1'], 2]),
   ),
   same(
     270,
-    'a state that ends nothing',
+    'a state that is no end is ignored',
     noticed({ bodies: [messages.state('i-n1', 'creating')] }, outcome('n1'), [[], ['n1'], 1]),
   ),
   same(
     [752, 753],
-    'an instance that no claim has',
+    'an instance without a claim is ignored',
     noticed(
       { bodies: [messages.spot('i-other'), messages.reservation('i-other')] },
       (it, notices) => [outcome('n1')(it, notices), notices.problems],
@@ -145,14 +150,25 @@ const ending = (at: number, title: string, status: InstanceStatus, isForced: boo
   same(at, title, noticed({ statuses: [status], held: true }, deadline, [true, isForced]));
 
 const statusCases: readonly ConformanceCase[] = about('status checks of instances', [
-  checked(321, 'a failed check of the system', system, 'SystemStatus', 'system_status'),
-  checked(361, 'of the instance', failed('i-n1', { instance: hourAgo }), 'InstanceStatus', 'instance_status'),
-  checked(514, 'an event that is scheduled', retirement, 'EventStatus', 'event_status'),
-  ending(424, 'an event does not', retirement, false),
-  ending(446, 'both do', failed('i-n1', { system: hourAgo, event: 'instance-retirement' }), true),
+  checked(321, 'an impaired system check ends the claim', system, 'SystemStatus', 'system_status'),
+  checked(
+    361,
+    'an impaired instance check ends the claim',
+    failed('i-n1', { instance: hourAgo }),
+    'InstanceStatus',
+    'instance_status',
+  ),
+  checked(514, 'a scheduled event ends the claim', retirement, 'EventStatus', 'event_status'),
+  ending(424, 'a completed event does not end the claim', retirement, false),
+  ending(
+    446,
+    'impaired checks of both kinds end the claim',
+    failed('i-n1', { system: hourAgo, event: 'instance-retirement' }),
+    true,
+  ),
   same(
     [396, 479],
-    'a failed check ends the protection of pods, from when it was first seen',
+    'an impaired check ends the protection of pods from when it was first seen',
     noticed(
       { statuses: [system], held: true },
       async (it) => {
@@ -171,7 +187,7 @@ const statusCases: readonly ConformanceCase[] = about('status checks of instance
   ),
   same(
     [570, 606],
-    'a fault is counted once for each instance',
+    'a fault counts once for each instance',
     noticed({ nodes: ['n1', 'n2'], statuses: [system, failed('i-n2', { system: hourAgo })], held: true }, unhealthy, [
       'SystemStatus',
       'SystemStatus',
@@ -179,7 +195,7 @@ const statusCases: readonly ConformanceCase[] = about('status checks of instance
   ),
   same(
     670,
-    'and again when it comes back',
+    'a fault counts again when it returns',
     noticed(
       { statuses: [system], held: true },
       async (it, notices) => {

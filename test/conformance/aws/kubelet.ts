@@ -101,7 +101,7 @@ const refusedCases: readonly ConformanceCase[] = about('kubelet settings that ar
   }),
   same(
     213,
-    'images are collected above what they are collected to',
+    'imageGCHighThresholdPercent below the low one',
     gives(() => [images(60, 80), images(70, 70)].map((each) => issuesOf(each).length > 0), [true, true]),
   ),
   same(
@@ -114,7 +114,7 @@ const refusedCases: readonly ConformanceCase[] = about('kubelet settings that ar
   ),
   same(
     237,
-    'all that is wrong',
+    'all errors are reported',
     gives(
       () =>
         issuesOf({ podsPerCore: -1, kubeReserved: { gpu: '1', cpu: '-1' }, evictionHard: { notASignal: '5%' } })
@@ -124,7 +124,7 @@ const refusedCases: readonly ConformanceCase[] = about('kubelet settings that ar
   ),
   same(
     247,
-    'by the name of the field',
+    'errors name the field',
     gives(() => issuesOf({ notAKubeletField: true }).map(({ path }) => path), ['spec.kubelet.notAKubeletField']),
   ),
 ]);

@@ -70,7 +70,7 @@ const overlays = 'NodeOverlays change a type for all of its offerings; there are
 const compatibleCases: readonly ConformanceCase[] = about('types kept for a launch', [
   same(
     49,
-    'types that the claim allows',
+    'those that the claim allows',
     keeps(
       ['compatible'],
       [type('compatible', [onDemand()]), type('incompatible', [onDemand({ zone: 'zone-1b' })])],
@@ -80,12 +80,12 @@ const compatibleCases: readonly ConformanceCase[] = about('types kept for a laun
   ),
   same(
     74,
-    'that hold its requests',
+    'those that hold its requests',
     keeps(['compatible'], [type('compatible', [onDemand()]), type('small', [onDemand()], { cpu: 500 })], [here], core),
   ),
   same(
     99,
-    'that are available',
+    'those that are available',
     keeps(
       ['available'],
       [type('available', [onDemand()]), type('unavailable', [onDemand({ available: false })])],
@@ -168,7 +168,7 @@ const kindCases: readonly ConformanceCase[] = about('reservation kind of a launc
   ofOneKind(358, 'capacity-block'),
   same(
     360,
-    'kinds do not matter to a claim that is not for reservations',
+    'does not matter without reserved in the claim',
     keeps(
       ['a', 'b'],
       [type('a', [onDemand(), reserved('default')]), type('b', [onDemand(), reserved('capacity-block')])],
@@ -190,7 +190,7 @@ const picks = (at: number, title: string, offerings: readonly Offering[], expect
 const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launch', [
   same(
     379,
-    'the type with the cheapest block',
+    'the type with the cheapest block is kept',
     gives(() => {
       const options = left(
         [
@@ -205,7 +205,7 @@ const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launc
   picks(406, 'the cheapest block', [block({ price: 1, id: 'cheapest' }), block({ price: 2, id: 'dear' })], 'cheapest'),
   picks(
     412,
-    'that is available',
+    'an available block is picked',
     [
       block({ price: 1, available: false, id: 'full' }),
       block({ price: 1.5, id: 'open' }),
@@ -215,7 +215,7 @@ const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launc
   ),
   picks(
     419,
-    'that the claim allows',
+    'a block that the claim allows is picked',
     [
       block({ price: 1, zone: 'forbidden', id: 'away' }),
       block({ price: 1.5, id: 'here' }),
@@ -225,7 +225,7 @@ const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launc
   ),
   same(
     [],
-    'other reservations of several types',
+    'other reservations keep several types',
     keeps(
       ['a', 'b'],
       [type('a', [reserved('default', { price: 1 })]), type('b', [reserved('default', { price: 2 })])],
@@ -234,7 +234,7 @@ const blockCases: readonly ConformanceCase[] = about('capacity blocks of a launc
   ),
   same(
     451,
-    'blocks do not matter to a claim that is not for reservations',
+    'do not matter without reserved in the claim',
     keeps(
       ['a', 'b'],
       [type('a', [block({ price: 1 }), onDemand()]), type('b', [block({ price: 2 }), onDemand({ price: 2 })])],
@@ -247,12 +247,12 @@ const both = [onDemand(), spot({ price: 0.5 })];
 const reservedCases: readonly ConformanceCase[] = about('reservations of a launch', [
   same(
     480,
-    'everything where no reservation has room',
+    'everything is kept where no reservation has capacity',
     keeps(['a', 'b'], [type('a', both), type('b', [...both, reserved('default', { available: false })])]),
   ),
   same(
     495,
-    'of a type and a zone the reservation with most room',
+    'the reservation with most capacity of a type and zone is kept',
     gives(
       () =>
         idsOf(
@@ -281,7 +281,7 @@ const reservedCases: readonly ConformanceCase[] = about('reservations of a launc
   ),
   same(
     528,
-    'no reservation for a claim that is not for them',
+    'none is used without reserved in the claim',
     gives(() => {
       const types = [type('a', both), type('b', [...both, reserved('default')])];
       const options = left(types, [noneOf(labels.capacityType, 'reserved')]);
@@ -302,7 +302,7 @@ const gpu = { [exotic[0]!]: 1 };
 const exoticCases: readonly ConformanceCase[] = about('metal and accelerated types in a launch', [
   same(
     [],
-    'no accelerators',
+    'accelerated types are dropped',
     gives(
       () =>
         exotic.map((name) => names(left([type('plain', [onDemand()]), type('exotic', [onDemand()], { [name]: 1 })]))),
@@ -311,7 +311,7 @@ const exoticCases: readonly ConformanceCase[] = about('metal and accelerated typ
   ),
   same(
     [],
-    'other resources are plain',
+    'types with other resources are kept',
     gives(
       () =>
         plain.map((name) =>
@@ -320,15 +320,19 @@ const exoticCases: readonly ConformanceCase[] = about('metal and accelerated typ
       plain.map(() => ['plain']),
     ),
   ),
-  same(587, 'no bare metal', keeps(['plain'], [type('plain', [onDemand()]), type('plain.metal', [onDemand()])])),
+  same(
+    587,
+    'bare metal is dropped',
+    keeps(['plain'], [type('plain', [onDemand()]), type('plain.metal', [onDemand()])]),
+  ),
   same(
     599,
-    'either where there is nothing else',
+    'both are kept where nothing else fits',
     keeps(['exotic', 'plain.metal'], [type('exotic', [onDemand()], gpu), type('plain.metal', [onDemand()])]),
   ),
   same(
     611,
-    'either where minValues are asked for',
+    'both are kept where minValues requires them',
     keeps(
       ['exotic', 'plain'],
       [type('plain', [onDemand()]), type('exotic', [onDemand()], gpu)],
@@ -343,7 +347,7 @@ const cheap = type('od', [onDemand({ price: 5 })]);
 const spotCases: readonly ConformanceCase[] = about('spot offerings of a launch', [
   same(
     627,
-    'no spot that is dearer than the cheapest on demand',
+    'spot above the cheapest on-demand price is dropped',
     gives(
       () =>
         left(
@@ -359,12 +363,16 @@ const spotCases: readonly ConformanceCase[] = about('spot offerings of a launch'
       ['cheap/zone-1a', 'cheap/zone-1b', 'mixed/zone-1a', 'od/zone-1a', 'od/zone-1b'],
     ),
   ),
-  same(667, 'nor a type that has no other', keeps(['od'], [cheap, dear], [anyType])),
-  same(695, 'all of it where there is none on demand', keeps(['dear'], [dear], [anyType])),
-  same(718, 'and where none is asked for', keeps(['dear'], [cheap, dear], [oneOf(labels.capacityType, 'spot')])),
+  same(667, 'a type with only such spot is dropped', keeps(['od'], [cheap, dear], [anyType])),
+  same(695, 'all spot is kept where there is no on-demand', keeps(['dear'], [dear], [anyType])),
+  same(
+    718,
+    'all spot is kept where on-demand is not requested',
+    keeps(['dear'], [cheap, dear], [oneOf(labels.capacityType, 'spot')]),
+  ),
   same(
     742,
-    'and where minValues are asked for',
+    'all spot is kept where minValues requires it',
     gives(
       () =>
         names(

@@ -50,10 +50,10 @@ const named: readonly ConformanceCase[] = about('launch templates are created an
   ...(['al2', 'al2023', 'bottlerocket', 'windows2022'] as const).map((family, i) =>
     syncs(200 + 6 * i, family, alias(family), true),
   ),
-  same(223, 'node classes alike have templates of their own', templates(2, [{}], [{ nodeClassName: 'other' }])),
+  same(223, 'equal node classes have separate templates', templates(2, [{}], [{ nodeClassName: 'other' }])),
   same(
     312,
-    'every template of a launch is used, in its latest version, with disks encrypted',
+    'every template of a launch is used in its latest version with encrypted disks',
     gives(async () => {
       const { templates: made, fleets } = await launched({ types });
       const used = fleets.flatMap(({ LaunchTemplateConfigs: configs = [] }) =>
@@ -74,17 +74,17 @@ const named: readonly ConformanceCase[] = about('launch templates are created an
   ),
   same(
     339,
-    'the instance profile of the node class',
+    'the instance profile of the node class is used',
     saying({ status: { instanceProfile: 'own-profile' } }, (body) => body.IamInstanceProfile, { Name: 'own-profile' }),
   ),
   same(
     353,
-    'launches alike share their templates',
+    'equal launches share their templates',
     templates(1, [{ types: ['g4dn.8xlarge'] }], [{ types: ['g4dn.8xlarge'] }]),
   ),
   same(
     422,
-    'a template that somebody deleted is made again',
+    'a template deleted by hand is created again',
     gives(async () => {
       let calls = 0;
       const missing = { ErrorCode: 'InvalidLaunchTemplateName.NotFoundException', ErrorMessage: 'gone' };
@@ -108,7 +108,7 @@ const cluster = (options: object): Given => ({ options });
 const contents: readonly ConformanceCase[] = about('launch templates differ by content', [
   same(
     449,
-    'a template for each of what nodes are told of the cluster and the node class',
+    'by what user data has of cluster and node class',
     templates(
       10,
       ...[
@@ -127,14 +127,14 @@ const contents: readonly ConformanceCase[] = about('launch templates differ by c
   ),
   differs(
     471,
-    'a template for each bundle of certificates and each set of labels',
+    'by CA bundle and by labels',
     'launch-templates/identity',
     'user data holds both, and a template is named by all that it holds',
     templates(3, [{}], [cluster({ caBundle: 'b3RoZXI=' })], [{}, { labels: { team: 'blue' } }]),
   ),
   same(
     485,
-    'a template for each of the settings of kubelet',
+    'by kubelet settings',
     templates(
       6,
       ...[
@@ -149,12 +149,12 @@ const contents: readonly ConformanceCase[] = about('launch templates differ by c
   ),
   same(
     502,
-    'whatever their digits, and for those that are passed on',
+    'not by notation of quantities, and by passed-through settings',
     templates(3, [kubelet({ maxPods: 12 })], [kubelet({ maxPods: 21 })], [kubelet({ registryPullQPS: 5 })]),
   ),
   same(
     518,
-    'a template for each of what is in user data',
+    'by the content of user data',
     templates(
       4,
       [{}],
@@ -165,7 +165,7 @@ const contents: readonly ConformanceCase[] = about('launch templates differ by c
   ),
   same(
     538,
-    'a template for each of what else a launch decides',
+    'by everything else that a launch decides',
     templates(
       6,
       [{}],
@@ -185,7 +185,7 @@ const contents: readonly ConformanceCase[] = about('launch templates differ by c
   ),
   same(
     555,
-    'one template for types that need the same',
+    'not by types that need the same',
     templates(1, [kubelet({ maxPods: 5 })], [{ ...kubelet({ maxPods: 5 }), types: ['t3.large'] }]),
   ),
 ]);
@@ -203,7 +203,7 @@ const ofLaunch = (given: Readonly<Record<string, string>>): Check =>
 const tags: readonly ConformanceCase[] = about('tags and labels in launch templates', [
   same(
     569,
-    'nodes have labels of their system, architecture and type',
+    'labels of operating system, architecture and type',
     gives(async () => {
       const { instance } = await launched({ types });
       return [labels.os, labels.arch, labels.instanceType].every((key) => instance.labels[key] !== undefined);
@@ -223,7 +223,7 @@ const tags: readonly ConformanceCase[] = about('tags and labels in launch templa
       { capacityTypes: ['spot'] },
     ),
   ),
-  same(630, 'a name of its own', ofLaunch({ Name: 'myname' })),
+  same(630, 'the Name tag of the node class', ofLaunch({ Name: 'myname' })),
 ]);
 
 type Disk = readonly [device: string | undefined, gib: number | undefined, type: string | undefined];
@@ -264,7 +264,7 @@ const blockDevices: readonly ConformanceCase[] = about('block devices in launch 
       asGiven(200),
     ]),
   ),
-  disks(732, 'sizes are rounded up', mapped('4G', '2G'), [
+  disks(732, 'sizes are rounded up to GiB', mapped('4G', '2G'), [
     ['/dev/xvda', 4, 'io2'],
     ['/dev/xvdb', 2, 'io2'],
   ]),
@@ -272,7 +272,7 @@ const blockDevices: readonly ConformanceCase[] = about('block devices in launch 
     ['/dev/xvda', 4, 'gp3'],
     ['/dev/xvdb', 20, 'gp3'],
   ]),
-  disks(787, 'Custom has none by itself', custom, []),
+  disks(787, 'Custom has no disk of its own', custom, []),
   same(
     799,
     'Custom has those of the node class',
@@ -328,7 +328,7 @@ const others: readonly ConformanceCase[] = about('other fields of launch templat
   ),
   same(
     2765,
-    'enclaves where pods ask for them',
+    'enclaves where pods request them',
     saying(
       { types: [{ ...known('m5.large'), NitroEnclavesSupport: 'supported' }] },
       (body) => body.EnclaveOptions?.Enabled,
@@ -342,12 +342,12 @@ const others: readonly ConformanceCase[] = about('other fields of launch templat
   ),
   same(
     [2799, 2812],
-    'instance metadata',
+    'instance metadata options',
     saying({}, (body) => body.MetadataOptions, usualMetadata),
   ),
-  tenancy(3076, 'shared machines', undefined, 'default'),
-  tenancy(3077, 'shared machines that are asked for', 'default', 'default'),
-  tenancy(3078, 'machines of their own', 'dedicated', 'dedicated'),
+  tenancy(3076, 'default tenancy', undefined, 'default'),
+  tenancy(3077, 'default tenancy that is requested', 'default', 'default'),
+  tenancy(3078, 'dedicated tenancy', 'dedicated', 'dedicated'),
 ]);
 
 /** pkg/providers/launchtemplate/suite_test.go, what is neither user data, interfaces nor reservations. */
@@ -361,7 +361,7 @@ export const launchTemplateCases: readonly ConformanceCase[] = [
 
 /** pkg/providers/launchtemplate/cpuoptions_test.go */
 export const cpuOptionCases: readonly ConformanceCase[] = about('CPU options in launch templates', [
-  nesting([27, 30], 'no options of the CPU', {}, undefined),
+  nesting([27, 30], 'no CPU options', {}, undefined),
   nesting(33, 'nested virtualization', { cpuOptions: { nestedVirtualization: 'enabled' } }, 'enabled'),
-  nesting(38, 'none of it', { cpuOptions: { nestedVirtualization: 'disabled' } }, 'disabled'),
+  nesting(38, 'nested virtualization disabled', { cpuOptions: { nestedVirtualization: 'disabled' } }, 'disabled'),
 ]);

@@ -38,11 +38,11 @@ const made = (
   );
 
 const createCases: readonly ConformanceCase[] = about('launching a NodeClaim', [
-  ends(236, 'a node class of which nothing is known yet', ready('Unknown'), 'LaunchFailed'),
-  ends(243, 'one that is not ready', ready('False'), 'NodeClassNotReady'),
+  ends(236, 'fails for a node class without status', ready('Unknown'), 'LaunchFailed'),
+  ends(243, 'fails for a node class that is not Ready', ready('False'), 'NodeClassNotReady'),
   same(
     250,
-    'one with tags that are not its own to give',
+    'fails for a node class with restricted tags',
     gives(async () => {
       const world = account({ types });
       const spec = { ...world.nodeClass.spec, tags: { 'kubernetes.io/cluster/thewrongcluster': 'owned' } };
@@ -50,27 +50,32 @@ const createCases: readonly ConformanceCase[] = about('launching a NodeClaim', [
       return outcomeOf(world.launch());
     }, 'NodeClassNotReady'),
   ),
-  ends(258, 'one that was changed since', ready('True', { observedGeneration: 0 }), 'NodeClassNotReady'),
-  ends(267, 'no type that there is', { types }, 'InsufficientCapacity', {
+  ends(
+    258,
+    'fails for a node class that was changed since',
+    ready('True', { observedGeneration: 0 }),
+    'NodeClassNotReady',
+  ),
+  ends(267, 'fails where no type exists', { types }, 'InsufficientCapacity', {
     needs: [oneOf(labels.instanceType, 'test-type')],
   }),
-  made(281, 'the image of the instance', ({ instance }) => instance.imageId, 'ami-amd64'),
+  made(281, 'the claim has the image of the instance', ({ instance }) => instance.imageId, 'ami-amd64'),
   made(
     288,
-    'the id of its zone',
+    'the claim has the zone id',
     ({ instance }) => {
       const { zoneID } = resolved.subnets.find(({ zone }) => zone === instance.zone)!;
       return instance.labels[labels.zoneId] === zoneID;
     },
     true,
   ),
-  made(303, 'annotations of the claim', ({ instance }) => instance.annotations, {
+  made(303, 'the claim has annotations', ({ instance }) => instance.annotations, {
     ...marks,
     [annotations.instanceProfileName]: 'test-profile',
   }),
   made(
     [312, 320],
-    'the hash of the node class and its version',
+    'the claim has hash and version of the node class',
     ({ instance }) => Object.entries(marks).every(([key, value]) => instance.annotations[key] === value),
     true,
   ),
@@ -89,15 +94,15 @@ const context = (
     gives(async () => (await launched({ types, spec }, asked)).fleets.map(({ Context }) => Context), [expected]),
   );
 const contextCases: readonly ConformanceCase[] = about('context of a launch', [
-  context(331, 'the context of the node class', { context: 'context-1234' }, {}, 'context-1234'),
+  context(331, 'of the node class', { context: 'context-1234' }, {}, 'context-1234'),
   context(
     341,
-    'not where minValues were relaxed',
+    'is left out where minValues were relaxed',
     { context: 'context-1234' },
     { annotations: { [annotations.minValuesRelaxed]: 'true' } },
     undefined,
   ),
-  context(354, 'no context', {}, {}, undefined),
+  context(354, 'without a context', {}, {}, undefined),
 ]);
 
 const sizes = { 'a1x.large': 1, 'b1x.large': 4, 'c1x.large': 8 };
@@ -131,16 +136,10 @@ const two = market('a1x.large', 'c1x.large');
 const three = market('a1x.large', 'b1x.large', 'c1x.large');
 const families = oneOf(awsLabels.instanceFamily, 'a1x', 'b1x', 'c1x');
 const minValuesCases: readonly ConformanceCase[] = about('minValues in a launch', [
-  flexible(
-    365,
-    'minValues of listed types',
-    two,
-    [{ ...oneOf(labels.instanceType, 'a1x.large', 'c1x.large'), minValues: 2 }],
-    2,
-  ),
+  flexible(365, 'of listed types', two, [{ ...oneOf(labels.instanceType, 'a1x.large', 'c1x.large'), minValues: 2 }], 2),
   flexible(
     463,
-    'of any',
+    'of any types',
     two,
     [
       { ...op(labels.instanceType, 'Exists'), minValues: 2 },
@@ -183,7 +182,7 @@ const onePod = { spec: { kubelet: { maxPods: 1 } } };
 const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   same(
     1245,
-    'the subnet of each zone',
+    'one of each zone',
     gives(
       async () =>
         overridesOf((await launched({ types })).fleets)
@@ -194,12 +193,12 @@ const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   ),
   same(
     1270,
-    'the subnet with most free addresses',
+    'the one with most free addresses',
     gives(async () => subnetsOf((await launched(having({ a: 10, b: 100 }))).fleets), ['b']),
   ),
   same(
     1287,
-    'less what was launched since',
+    'less addresses of earlier launches',
     gives(async () => {
       const world = account(having({ a: 10, b: 11 }, onePod));
       for (let i = 0; i < 2; i++) await world.launch();
@@ -208,7 +207,7 @@ const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   ),
   same(
     1316,
-    'a launch that fails takes no addresses',
+    'a failed launch uses no addresses',
     gives(async () => {
       let failing = true;
       const asked: (string | undefined)[] = [];
@@ -239,7 +238,7 @@ const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   ),
   same(
     1327,
-    'the subnets of its own node class',
+    'those of its node class',
     gives(
       async () => [
         subnetsOf((await launched(having({ a: 10 }))).fleets),
@@ -250,7 +249,7 @@ const subnetCases: readonly ConformanceCase[] = about('subnets of a launch', [
   ),
   same(
     1395,
-    'another NodePool where a node class selects nothing',
+    'another NodePool where a node class has no subnets',
     running(
       ['default'],
       async (it) => {
@@ -305,10 +304,10 @@ const interfaces = (
     }, expected),
   );
 const efaCases: readonly ConformanceCase[] = about('EFA in a launch', [
-  interfaces(1439, 'EFA that is asked for', {}, { [efa]: '1' }, [true, ['efa']]),
+  interfaces(1439, 'EFA that pods request', {}, { [efa]: '1' }, [true, ['efa']]),
   same(
     1456,
-    'none otherwise',
+    'no EFA otherwise',
     gives(async () => efa in (await launched(p5)).instance.allocatable, false),
   ),
   interfaces(1469, 'EFA of the node class', network([0, 0, 'interface'], [0, 1, 'efa-only']), undefined, [
@@ -347,7 +346,7 @@ const labelled = (at: number, kind: 'default' | 'capacity-block', interruptible:
 const reservationCases: readonly ConformanceCase[] = about('reservations in a launch', [
   same(
     1565,
-    'a launch takes from its reservation',
+    'a launch reduces the free capacity',
     gives(async () => {
       const world = account(reserving([[cr1, 10]], { types }));
       const before = await room(world);
@@ -357,7 +356,7 @@ const reservationCases: readonly ConformanceCase[] = about('reservations in a la
   ),
   differs(
     1574,
-    'an instance that has ended gives it back',
+    'a terminated instance returns its capacity',
     'reserved-capacity/counters',
     'what becomes free counts once EC2 says so, within a minute',
     gives(async () => {

@@ -26,7 +26,7 @@ const nowhere = { describeInstanceTypeOfferings: () => Promise.resolve({}) };
 export const typeControllerCases: readonly ConformanceCase[] = about('reading instance types', [
   same(
     82,
-    'types that EC2 lists',
+    'gives the types that EC2 lists',
     offered({ types: ['c6g.large', 'm5.large'] }, [
       ['c6g.large', [...all]],
       ['m5.large', [...all]],
@@ -34,11 +34,11 @@ export const typeControllerCases: readonly ConformanceCase[] = about('reading in
   ),
   same(
     118,
-    'in the zones where EC2 has them',
+    'gives the zones where EC2 offers them',
     offered({ types: ['m5.large'], soldIn: [zone2] }, [['m5.large', [zone2]]]),
   ),
-  same(160, 'EC2 lists no types', offered({ types: ['m5.large'], calls: none }, true)),
-  same(167, 'EC2 lists no zones', offered({ types: ['m5.large'], calls: nowhere }, true)),
+  same(160, 'fails where EC2 lists no types', offered({ types: ['m5.large'], calls: none }, true)),
+  same(167, 'fails where EC2 lists no zones', offered({ types: ['m5.large'], calls: nowhere }, true)),
 ]);
 
 /** Memory of m5.large in GiB, of nodes with these images, once one with an image was seen to have 4 GiB. */
@@ -55,9 +55,13 @@ const learned = (images: readonly string[], seen: string, expected: boolean): Ch
 
 /** pkg/controllers/providers/instancetype/capacity/suite_test.go */
 export const learnedCapacityCases: readonly ConformanceCase[] = about('memory learned from nodes', [
-  same(185, 'memory as a node has it', learned(['ami-1'], 'ami-1', true)),
-  same(195, 'not of another image', learned(['ami-new'], 'ami-1', false)),
-  same(215, 'the image is not the first of the node class', learned(['ami-arm64', 'ami-1'], 'ami-1', true)),
+  same(185, 'is that of a registered node', learned(['ami-1'], 'ami-1', true)),
+  same(195, 'is not used for another image', learned(['ami-new'], 'ami-1', false)),
+  same(
+    215,
+    "is used for the node's image, though the node class has others first",
+    learned(['ami-arm64', 'ami-1'], 'ami-1', true),
+  ),
 ]);
 
 const alias = { amiSelectorTerms: [{ alias: 'bottlerocket@latest' }] };
@@ -79,17 +83,17 @@ const one = { 0: { enabled: true, memory: '727Mi' } };
 /** pkg/providers/amifamily/bootstrap/bottlerocket_test.go */
 export const memoryManagerCases: readonly ConformanceCase[] = about('reserved memory in Bottlerocket settings', [
   notApplicable(34, 'a field of a structure', 'whether Bottlerocket binds by itself is told by its versions'),
-  same([44, 82], 'memory that is kept for pods', keeps(toml(['memory = "727Mi"']), one)),
+  same([44, 82], 'memory of pods', keeps(toml(['memory = "727Mi"']), one)),
   same(
     62,
-    'and huge pages',
+    'huge pages',
     keeps(toml(['memory = "727Mi"', 'hugepages-2Mi = "64Mi"', 'hugepages-1Gi = "2Gi"']), {
       0: { ...one[0], 'hugepages-2Mi': '64Mi', 'hugepages-1Gi': '2Gi' },
     }),
   ),
   same(
     107,
-    'of two NUMA nodes',
+    'two NUMA nodes',
     keeps(toml(['memory = "400Mi"'], ['memory = "327Mi"']), {
       0: { enabled: true, memory: '400Mi' },
       1: { enabled: true, memory: '327Mi' },
@@ -119,7 +123,7 @@ const trimmed = (text: string): unknown =>
 export const mimeCases: readonly ConformanceCase[] = about('MIME user data', [
   same(
     42,
-    'headers that are none are not read',
+    'malformed headers are not read',
     gives(() => {
       try {
         return readMime(
@@ -132,12 +136,12 @@ export const mimeCases: readonly ConformanceCase[] = about('MIME user data', [
   ),
   same(
     48,
-    'a document of two parts',
+    'a document with two parts is read',
     gives(() => trimmed(document), parts),
   ),
   same(
     67,
-    'is written as it is read',
+    'a read document is written unchanged',
     gives(() => writeMime(parts), document),
   ),
 ]);

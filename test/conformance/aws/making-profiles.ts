@@ -26,12 +26,12 @@ const path = 'paths have always the same four parts';
 
 /** pkg/providers/instanceprofile/suite_test.go */
 export const profileProviderCases: readonly ConformanceCase[] = about('instance profile provider', [
-  makes(125, 'a role that is written with its path', 'CustomPath/NodeRole'),
-  makes(126, 'a role by its name', 'NodeRole'),
+  makes(125, 'a role given with its path', 'CustomPath/NodeRole'),
+  makes(126, 'a role given by name', 'NodeRole'),
   notApplicable(129, 'a profile without a path', 'every profile has the path of cluster and node class'),
   same(
     140,
-    'a node class takes its own profiles along',
+    'deleting a node class deletes its own profiles',
     owning(
       async ({ remove, iam }) => {
         await remove();
@@ -43,7 +43,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   ),
   same(
     201,
-    'a cluster sweeps its own',
+    'the sweep takes only profiles of its cluster',
     owning(
       async ({ sweep, pass }) => {
         await sweep();
@@ -57,7 +57,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   makes(283, 'a profile has its name and path', 'NodeRole'),
   same(
     302,
-    'a profile is deleted by its name',
+    'a profile is deleted by name',
     owning(
       async ({ remove, iam }) => {
         await remove();
@@ -69,7 +69,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   ),
   same(
     325,
-    'a profile is protected as long as it is used, and for an hour',
+    'a profile is protected while it is used, and for an hour',
     owning(
       async ({ sweep, pass }) => {
         const left: boolean[] = [];
@@ -85,7 +85,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   ),
   same(
     342,
-    'what is known of a profile is asked for again a quarter of an hour after it was read, not after it was used',
+    'a cached profile expires fifteen minutes after it was read',
     owning(
       async ({ look, iam, pass }) => {
         const asked: number[] = [];
@@ -101,7 +101,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   ),
   same(
     366,
-    'a role that there is',
+    'an existing role is cached',
     owning(
       async ({ look, iam }) => {
         iam.roles = ['role-A'];
@@ -112,7 +112,7 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
   ),
   differs(
     [372, 379],
-    'a role that there is not is asked for at each look',
+    'a missing role is looked up each time',
     'node-classes/instance-profiles',
     'IAM is asked of it again, for a profile that is made once, so that a role that was just made is found within a minute',
     owning(

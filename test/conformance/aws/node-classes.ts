@@ -27,15 +27,15 @@ const terms = (lines: readonly [number, number, number, number, number]): readon
 ];
 
 const roleCases: readonly ConformanceCase[] = about('validation of role and instanceProfile', [
-  same(67, 'a role', judged(kind, accepted, {})),
-  same(70, 'an instance profile', judged(kind, accepted, { ...noRole, 'spec.instanceProfile': 'p' })),
-  same(75, 'both', judged(kind, refused, { 'spec.instanceProfile': 'p' })),
-  same([79, 1324], 'neither', judged(kind, refused, noRole, { 'spec.role': '' })),
+  same(67, 'role alone', judged(kind, accepted, {})),
+  same(70, 'instanceProfile alone', judged(kind, accepted, { ...noRole, 'spec.instanceProfile': 'p' })),
+  same(75, 'both are refused', judged(kind, refused, { 'spec.instanceProfile': 'p' })),
+  same([79, 1324], 'neither is refused', judged(kind, refused, noRole, { 'spec.role': '' })),
   same(84, 'no user data', judged(kind, accepted, {})),
-  same(1328, 'another role', changes(kind, { 'spec.role': 'a' }, { 'spec.role': 'b' }, true)),
+  same(1328, 'the role may change', changes(kind, { 'spec.role': 'a' }, { 'spec.role': 'b' }, true)),
   same(
     1335,
-    'a role in place of a profile',
+    'changing from profile to role is refused',
     changes(
       kind,
       { ...noRole, 'spec.instanceProfile': 'p' },
@@ -45,7 +45,7 @@ const roleCases: readonly ConformanceCase[] = about('validation of role and inst
   ),
   same(
     1344,
-    'a profile in place of a role',
+    'changing from role to profile is refused',
     changes(kind, { 'spec.role': 'a' }, { ...noRole, 'spec.instanceProfile': 'p' }, true),
   ),
 ]);
@@ -57,10 +57,10 @@ const latest = (family: string): Patch => imageOf({ alias: `${family.toLowerCase
 const familyCases: readonly ConformanceCase[] = about('validation of amiFamily', [
   same(
     [],
-    'families',
+    'known families',
     judged(kind, accepted, ...[...families, 'Custom'].map((family) => ({ ...anImage, 'spec.amiFamily': family }))),
   ),
-  same(102, 'a family that is none', judged(kind, refused, { ...anImage, 'spec.amiFamily': 'Ubuntu' })),
+  same(102, 'an unknown family is refused', judged(kind, refused, { ...anImage, 'spec.amiFamily': 'Ubuntu' })),
   same(
     [],
     'a family with its alias, or Custom with any',
@@ -72,14 +72,14 @@ const familyCases: readonly ConformanceCase[] = about('validation of amiFamily',
   ),
   same(
     [],
-    'a family with the alias of another',
+    'a family with the alias of another is refused',
     judged(
       kind,
       refused,
       ...families.flatMap((a) => families.flatMap((b) => (a === b ? [] : [{ ...latest(a), 'spec.amiFamily': b }]))),
     ),
   ),
-  same(171, 'no family and no alias', judged(kind, refused, anImage)),
+  same(171, 'no family and no alias is refused', judged(kind, refused, anImage)),
 ]);
 
 const alias = (at: number, name: string, family: string): ConformanceCase =>

@@ -110,7 +110,7 @@ const pods = (at: number, title: string, spec: object, expected: number): Confor
 const offeringCases: readonly ConformanceCase[] = about('offerings of instance types', [
   same(
     2616,
-    'one offering for each type, zone and capacity type',
+    'one for each type, zone and capacity type',
     gives(async () => {
       const places = (await account().types()).flatMap(({ name, offerings }) =>
         offerings.map(({ requirements }) =>
@@ -125,31 +125,31 @@ const offeringCases: readonly ConformanceCase[] = about('offerings of instance t
     'what of a list is kept for the next',
     'a list is made anew as a whole where something has changed',
   ),
-  tenancy(2899, 'a shared machine', [], 'default'),
-  tenancy(2906, 'a shared one where both will do', ['default', 'dedicated'], 'default'),
-  tenancy(2923, 'a shared one that is asked for', ['default'], 'default'),
-  tenancy(2934, 'one of its own', ['dedicated'], 'dedicated'),
+  tenancy(2899, 'default tenancy', [], 'default'),
+  tenancy(2906, 'default tenancy where both are allowed', ['default', 'dedicated'], 'default'),
+  tenancy(2923, 'default tenancy that is required', ['default'], 'default'),
+  tenancy(2934, 'dedicated tenancy', ['dedicated'], 'dedicated'),
   notApplicable(2968, 'lists at the same time', 'lists are not shared between threads'),
   ofBlock(3053, 'active', true),
   ofBlock(3054, 'expiring', false),
   same(
     3183,
-    'no a1 on AL2023',
+    'a1 is not offered on AL2023',
     gives(() => open(account(a1), 'a1.medium'), 0),
   ),
   same(
     3184,
-    'a1 on Bottlerocket',
+    'a1 is offered on Bottlerocket',
     gives(async () => (await open(account({ ...a1, spec: alias('bottlerocket') }), 'a1.medium')) > 0, true),
   ),
   same(
     3188,
-    'a type that takes the interfaces',
+    "a type that has the node class's interfaces",
     gives(() => open(account({ types: ['p5.48xlarge'], spec: list(first, [0, 1, 'efa-only']) }), 'p5.48xlarge'), 6),
   ),
   same(
     3214,
-    'a type that takes fewer',
+    'a type that has fewer interfaces is not offered',
     gives(
       () =>
         open(
@@ -162,8 +162,8 @@ const offeringCases: readonly ConformanceCase[] = about('offerings of instance t
       0,
     ),
   ),
-  pods(3240, 'pods beside EFA on another card', list(first, [1, 0, 'efa-only']), 394),
-  pods(3258, 'pods beside EFA on the first card', list(first, [0, 1, 'efa-only']), 345),
+  pods(3240, 'pods of a type with EFA on another card', list(first, [1, 0, 'efa-only']), 394),
+  pods(3258, 'pods of a type with EFA on the first card', list(first, [0, 1, 'efa-only']), 345),
   ...([3377, 3404] as const).map((at) =>
     same(
       at,
@@ -204,7 +204,7 @@ const expressionCases: readonly ConformanceCase[] = about('overhead by kubelet e
   notApplicable([3590, 3595, 3725], 'settings that are refused', unready),
   differs(
     [3632, 3645],
-    'a type for which an expression does not work out',
+    'a type for which an expression fails is not offered',
     'node-classes/kubelet-expressions',
     'it is left out alone, until the node class is mended',
     gives(
@@ -215,7 +215,7 @@ const expressionCases: readonly ConformanceCase[] = about('overhead by kubelet e
   ),
   same(
     [3600, 3667],
-    'every type where all work out',
+    'every type is offered where all expressions give values',
     gives(
       async () => (await account(expression({ clusterDNS: ['10.0.0.10'], maxPods: 'vcpus * 8' })).types()).length,
       2,
@@ -224,15 +224,15 @@ const expressionCases: readonly ConformanceCase[] = about('overhead by kubelet e
   noTypes(3703, '0 - 1'),
   noTypes(3704, '2147483647 + 1'),
   noTypes(3705, '1 / (vcpus - vcpus)'),
-  kept(3707, 'pods by expression', { maxPods: 'min(110, vcpus * 8)' }, [70, 574, 16]),
-  kept(3747, 'amounts for kubelet by expression', { kubeReserved: byCpus }, [60, 96, 29]),
+  kept(3707, 'number of pods', { maxPods: 'min(110, vcpus * 8)' }, [70, 574, 16]),
+  kept(3747, 'kubeReserved', { kubeReserved: byCpus }, [60, 96, 29]),
   kept(
     3777,
-    'amounts by pods by expression',
+    'amounts by number of pods',
     { maxPods: 'min(110, vcpus * 8)', kubeReserved: { memory: 'max_pods * 11' } },
     [70, 176, 16],
   ),
-  kept(3804, 'amounts for the system by expression', { systemReserved: byCpus }, [130, 670, 29]),
+  kept(3804, 'systemReserved', { systemReserved: byCpus }, [130, 670, 29]),
 ]);
 
 /** pkg/providers/instancetype/suite_test.go, offerings, disks and expressions. */

@@ -49,6 +49,10 @@ const moves = (alias: string, isDeprecated: boolean, expected: boolean): Check =
 /** pkg/controllers/providers/ssm/invalidation/suite_test.go */
 export const parameterCases: readonly ConformanceCase[] = about('invalidated SSM parameters', [
   same(84, 'the parameter of images that are not deprecated is kept', moves('al2023@latest', false, false)),
-  same(102, 'that of a release is kept even so', moves('al2023@v20241024', true, false)),
-  same(122, 'the latest release is asked for once its images are deprecated', moves('al2023@latest', true, true)),
+  same(
+    102,
+    'the parameter of a release is kept though its images are deprecated',
+    moves('al2023@v20241024', true, false),
+  ),
+  same(122, 'the latest release is read again once its images are deprecated', moves('al2023@latest', true, true)),
 ]);

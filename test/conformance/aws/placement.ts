@@ -100,29 +100,29 @@ const inTurn = (specs: readonly object[], expected: readonly unknown[], calls: n
 
 /** pkg/controllers/nodeclass/placementgroup_test.go */
 export const placementStatusCases: readonly ConformanceCase[] = about('placement group in the status of a node class', [
-  finds(63, 'no group is asked for', {}, ready()),
+  finds(63, 'no selector', {}, ready()),
   finds(73, 'a cluster group by name', name('together'), ready('pg-cluster')),
   finds(85, 'a group by id', id('pg-cluster'), ready('pg-cluster')),
-  finds(96, 'a partition group has its partitions', name('apart'), ready('pg-partition', 7)),
+  finds(96, 'a partition group with its partitions', name('apart'), ready('pg-partition', 7)),
   finds(109, 'a spread group', name('wide'), ready('pg-spread')),
   finds(122, 'a group that does not exist', name('none'), missing),
   finds(135, 'a group that is not available yet', name('coming'), missing),
-  same(151, 'the selector is taken away', inTurn([name('together'), {}], [ready('pg-cluster'), ready()], 1)),
+  same(151, 'is removed with the selector', inTurn([name('together'), {}], [ready('pg-cluster'), ready()], 1)),
   same(
     171,
-    'the selector changes',
+    'changes with the selector',
     inTurn([name('together'), name('wide')], [ready('pg-cluster'), ready('pg-spread')], 2),
   ),
 ]);
 
 /** pkg/providers/placementgroup/suite_test.go */
 export const placementGroupCases: readonly ConformanceCase[] = about('placement group provider', [
-  asksFor(84, 'EC2 is asked by name', name('together'), [undefined, ['together']]),
-  asksFor(93, 'or by id', id('pg-cluster'), [['pg-cluster'], undefined]),
-  asksFor(102, 'a name that looks like an id is a name', name('pg-odd'), [undefined, ['pg-odd']]),
+  asksFor(84, 'looks up by name', name('together'), [undefined, ['together']]),
+  asksFor(93, 'looks up by id', id('pg-cluster'), [['pg-cluster'], undefined]),
+  asksFor(102, 'treats a name that looks like an id as a name', name('pg-odd'), [undefined, ['pg-odd']]),
   same(
     [108, 184, 248],
-    'what was found is not asked for again',
+    'does not look up a found group again',
     sees(
       async ({ look, ec2 }) => {
         const before = await look(name('together'));
@@ -134,15 +134,15 @@ export const placementGroupCases: readonly ConformanceCase[] = about('placement 
   ),
   same(
     [113],
-    'by id it is',
+    'looks up an id again',
     inTurn([name('together'), id('pg-cluster')], [ready('pg-cluster'), ready('pg-cluster')], 2),
   ),
-  finds(135, 'a group by its name', name('together'), ready('pg-cluster')),
-  finds(144, 'a group by its id', id('pg-cluster'), ready('pg-cluster')),
-  finds([151, 160], 'a name that EC2 does not know', name('nonexistent'), missing),
+  finds(135, 'finds a group by name', name('together'), ready('pg-cluster')),
+  finds(144, 'finds a group by id', id('pg-cluster'), ready('pg-cluster')),
+  finds([151, 160], 'finds nothing for an unknown name', name('nonexistent'), missing),
   differs(
     166,
-    'EC2 does not answer once a day has gone by',
+    'without an answer of EC2 for a day',
     'node-classes/ready',
     'the group is still used, and the node class stays ready: what was resolved does not change while the cloud is away',
     sees(
@@ -159,7 +159,7 @@ export const placementGroupCases: readonly ConformanceCase[] = about('placement 
   ),
   same(
     199,
-    'another selector has nothing of it',
+    'drops the group of another selector',
     inTurn([name('together'), name('other')], [ready('pg-cluster'), missing], 3),
   ),
   same(
@@ -170,16 +170,20 @@ export const placementGroupCases: readonly ConformanceCase[] = about('placement 
       return look(name('empty'));
     }, missing),
   ),
-  finds(219, 'no selector', {}, ready()),
+  finds(219, 'without a selector', {}, ready()),
   same(
     225,
-    'of several groups the first',
+    'takes the first of several groups',
     sees(({ look, ec2 }) => {
       ec2.there = [group('pg-first', 'twice'), group('pg-second', 'twice', { Strategy: 'spread' })];
       return look(name('twice'));
     }, ready('pg-first')),
   ),
-  same(259, 'the selector is taken away', inTurn([name('wide'), {}], [ready('pg-spread'), ready()], 1)),
+  same(
+    259,
+    'drops the group when the selector is removed',
+    inTurn([name('wide'), {}], [ready('pg-spread'), ready()], 1),
+  ),
 ]);
 
 const inGroup = (of: string): Given => ({ spec: name(of), calls: new Groups().calls, types: ['m5.large'] });
@@ -198,16 +202,22 @@ const rule = 'instance-types/partitions';
 
 /** pkg/cloudprovider/registrationhooks/placementgrouphook_test.go */
 export const placementHookCases: readonly ConformanceCase[] = about('partition label of nodes in a placement group', [
-  same(77, 'without a group nothing is waited for', labelled({ types: ['m5.large'] }, [undefined, undefined])),
-  same(86, 'nor in a cluster group', labelled(inGroup('together'), ['pg-cluster', undefined])),
-  same(103, 'nor in a spread group', labelled(inGroup('wide'), ['pg-spread', undefined])),
-  same(121, 'nor where the partition is known', labelled(inGroup('apart'), ['pg-partition', true])),
-  differs([131, 142], 'a node of a partition group', rule, chosen, labelled(inGroup('apart'), ['pg-partition', true])),
-  same(167, 'a group without partitions has no number', labelled(inGroup('together'), ['pg-cluster', undefined])),
+  same(77, 'is not waited for without a group', labelled({ types: ['m5.large'] }, [undefined, undefined])),
+  same(86, 'is not waited for in a cluster group', labelled(inGroup('together'), ['pg-cluster', undefined])),
+  same(103, 'is not waited for in a spread group', labelled(inGroup('wide'), ['pg-spread', undefined])),
+  same(121, 'is not waited for where it is known', labelled(inGroup('apart'), ['pg-partition', true])),
+  differs(
+    [131, 142],
+    'is waited for in a partition group',
+    rule,
+    chosen,
+    labelled(inGroup('apart'), ['pg-partition', true]),
+  ),
+  same(167, 'is not set in a group without partitions', labelled(inGroup('together'), ['pg-cluster', undefined])),
   notApplicable(189, 'an instance that is not found', 'no instance is looked up for its partition'),
   differs(
     200,
-    'each node has its own',
+    'is set for each node separately',
     rule,
     chosen,
     gives(async () => {

@@ -25,15 +25,15 @@ export const awsNodePoolCases: readonly ConformanceCase[] = about('validation of
     'accepted',
     ...known.filter((key) => !closed.includes(key)).map((key) => [oneOf(key, 'test')]),
   ),
-  valued(70, 'no known capacity type', 'invalid', labels.capacityType, 'xspot'),
-  valued(82, 'a capacity type', 'accepted', labels.capacityType, 'on-demand'),
+  valued(70, 'unknown capacity types alone', 'invalid', labels.capacityType, 'xspot'),
+  valued(82, 'a known capacity type', 'accepted', labels.capacityType, 'on-demand'),
   valued(94, 'one known capacity type of two', 'accepted', labels.capacityType, 'on-demand', 'xspot'),
-  valued(107, 'no known tenancy', 'invalid', awsLabels.instanceTenancy, 'xdedicated'),
-  valued(119, 'a tenancy', 'accepted', awsLabels.instanceTenancy, 'default'),
+  valued(107, 'unknown tenancies alone', 'invalid', awsLabels.instanceTenancy, 'xdedicated'),
+  valued(119, 'a known tenancy', 'accepted', awsLabels.instanceTenancy, 'default'),
   valued(131, 'one known tenancy of two', 'accepted', awsLabels.instanceTenancy, 'default', 'xdedicated'),
   same(
     146,
-    'labels of the provider on the template',
+    'labels of the provider in the template',
     judged(
       'NodePool',
       'accepted',
@@ -52,11 +52,11 @@ const image = (version: string): string => `bottlerocket-aws-k8s-1.33-x86_64-${v
 
 /** pkg/providers/amifamily/bottlerocket_test.go */
 export const bottlerocketVersionCases: readonly ConformanceCase[] = about('version of a Bottlerocket image', [
-  same(26, 'the version of an alias', binds(true, { alias: 'bottlerocket@v1.46.0' })),
-  same([], 'an earlier one', binds(false, { alias: 'bottlerocket@v1.45.0' })),
-  same(38, 'the latest', binds(true, { alias: 'bottlerocket@latest' })),
-  same(50, 'that of a name', binds(true, { name: image('v1.46.0') })),
-  same(62, 'that of the image with the id', binds(true, { id: 'ami-0' }, image('v1.47.0'))),
-  same(77, 'that of the image that was found', binds(true, { tags: { Environment: 'prod' } }, image('v2.0.1'))),
-  same(92, 'none', binds(false, { name: 'some-other-ami' })),
+  same(26, 'is that of the alias', binds(true, { alias: 'bottlerocket@v1.46.0' })),
+  same([], 'is that of an earlier alias', binds(false, { alias: 'bottlerocket@v1.45.0' })),
+  same(38, 'is the latest for the latest alias', binds(true, { alias: 'bottlerocket@latest' })),
+  same(50, 'is read from its name', binds(true, { name: image('v1.46.0') })),
+  same(62, 'is that of the image with the id', binds(true, { id: 'ami-0' }, image('v1.47.0'))),
+  same(77, 'is that of the selected image', binds(true, { tags: { Environment: 'prod' } }, image('v2.0.1'))),
+  same(92, 'is unknown without an image', binds(false, { name: 'some-other-ami' })),
 ]);

@@ -109,21 +109,21 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   builtIn(111, 'us-east-1', 'm5.large', 'c5.large', 'm6g.large', 'p4d.24xlarge'),
   builtIn(112, 'us-gov-west-1', 'm5.large', 'c5.large', 'm6g.large'),
   builtIn(113, 'cn-north-1', 'm5.large', 'c5.large', 'm6g.large'),
-  same(115, 'the Pricing API fails', checks(isPriced('c5.large'), [true], [{ spot: some }])),
-  same(122, 'prices of the Pricing API', onDemand(two, well)),
+  same(115, 'a failing Pricing API keeps the built-in prices', checks(isPriced('c5.large'), [true], [{ spot: some }])),
+  same(122, 'are those of the Pricing API', onDemand(two, well)),
   same(
     141,
-    'spot prices of both kinds of Linux are asked for',
+    'of spot are read for both Linux products',
     checks(({ descriptions }) => descriptions, ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'], [well]),
   ),
   same(
     168,
-    'prices of China are in yuan',
+    'in China are in yuan',
     checks((seen) => seen.onDemand, two, [{ ...well, currency: 'CNY' }], 'cn-northwest-1'),
   ),
   same(
     199,
-    'prices of several pages',
+    'are read over several pages',
     onDemand(
       { 'c94.large': 1.1, 'c95.large': 1.2, 'c96.large': 1.3, 'c99.large': 1.6 },
       { ...well, listed: [{ 'c94.large': 1.1, 'c95.large': 1.2 }, { 'c96.large': 1.3 }, { 'c99.large': 1.6 }] },
@@ -131,19 +131,19 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   ),
   same(
     226,
-    'a price that the next answer lacks stays',
+    'that the next answer lacks are kept',
     onDemand({ 'c98.large': 1.3, 'c99.large': 1.23 }, well, { ...well, listed: [{ 'c98.large': 1.3 }] }),
   ),
   differs(
     266,
-    'no spot prices are to be had',
+    'without any spot prices',
     'instance-types/prices',
     'without a price there is no spot: what it costs is not guessed from prices on demand',
     spot({}, { listed: [two] }),
   ),
   same(
     273,
-    'spot prices by type and zone',
+    'of spot are by type and zone',
     spot(
       { 'c99.large': { [a]: 1.23, [b]: 1.5 }, 'c98.large': { [a]: 1.2, [b]: 1.1 } },
       { ...well, spot: [{ 'c99.large': { [a]: 1.23, [b]: 1.5 }, 'c98.large': { [a]: 1.2, [b]: 1.1 } }] },
@@ -151,7 +151,7 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   ),
   same(
     [319, 352],
-    'a zone without a spot price has none',
+    'of spot are absent in a zone without one',
     spot(
       { 'c99.large': { [a]: 1.23 }, 'c98.large': { [a]: 1.2 } },
       { ...well, spot: [{ 'c99.large': { [a]: 1.23 }, 'c98.large': { [a]: 1.2 } }] },
@@ -159,7 +159,7 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   ),
   same(
     375,
-    'spot prices of several pages',
+    'of spot are read over several pages',
     spot(
       { 'c99.large': { [a]: 1.2, [b]: 1.3, [c]: 1.4 }, 'c98.large': { [b]: 1.3, [c]: 1.4, [a]: 1.2 } },
       {
@@ -174,7 +174,7 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   ),
   same(
     441,
-    'in an isolated VPC prices on demand are those that are built in',
+    'of on-demand are built in for an isolated VPC',
     gives(async () => {
       const seen = await priced('us-east-1', true, { listed: [{ 'c5.large': 99 }], spot: some });
       return [seen.onDemand['c5.large'] === 99, seen.onDemand['c3.2xlarge'], seen.spot, seen.asked];
@@ -182,12 +182,12 @@ export const pricingCases: readonly ConformanceCase[] = about('prices', [
   ),
   same(
     480,
-    'GovCloud has no Pricing API to ask',
+    'in GovCloud need no Pricing API',
     checks((seen) => [seen.asked, ...isPriced('c5.12xlarge')(seen)], [0, true], [well], 'us-gov-east-1'),
   ),
   same(
     488,
-    'a spot price that the next answer lacks stays',
+    'of spot that the next answer lacks are kept',
     spot(
       { 'c98.large': { [a]: 1.2 }, 'c99.large': { [a]: 1.4, [b]: 1.3 } },
       { ...well, spot: [{ 'c98.large': { [a]: 1.2 }, 'c99.large': { [a]: 1.3, [b]: 1.3 } }] },

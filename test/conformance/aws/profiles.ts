@@ -57,10 +57,10 @@ const own = (...roles: readonly string[]): There => ({ 'profile-A': { roles } })
 
 /** pkg/controllers/nodeclass/instanceprofile_test.go */
 export const profileStatusCases: readonly ConformanceCase[] = about('instance profile in the status of a node class', [
-  becomes(37, 'a profile is made with the role', a, [['role-A'], 1]),
+  becomes(37, 'is created with the role', a, [['role-A'], 1]),
   same(
     57,
-    'all of them go with the node class, and are made anew for the next',
+    'is deleted with the node class, and created again for the next',
     owning(
       async ({ look, remove, iam }) => {
         for (const role of ['role-A', 'role-B', 'role-C']) await look({ role });
@@ -73,11 +73,11 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
       [3, 0, 1],
     ),
   ),
-  becomes(99, 'a profile without a role', a, [['role-A'], 2], own()),
-  becomes(123, 'a profile with another role', { role: 'other' }, [['other'], 2], own('role-A')),
+  becomes(99, 'gets the role that it lacks', a, [['role-A'], 2], own()),
+  becomes(123, 'gets the role in place of another', { role: 'other' }, [['other'], 2], own('role-A')),
   same(
     150,
-    'a profile with the role is left as it is',
+    'is unchanged with its role',
     owning(
       async ({ look, iam }) => [await look(a), iam.count(...changing)],
       [['profile-A', ...isReady], 0],
@@ -87,19 +87,19 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
   ),
   same(
     178,
-    'the profile that the spec names',
+    'is the one that the spec names',
     owning(({ look }) => look(given), ['given', ...isReady], { given: {} }),
   ),
   same(
     188,
-    'and nothing is changed for it',
+    'is unchanged where the spec names it',
     owning(async ({ look, iam }) => [(await look(given)).slice(1), iam.count(...changing)], [isReady, 0], {
       given: {},
     }),
   ),
   same(
     199,
-    'another role makes another profile',
+    'is another one for another role',
     owning(
       async ({ look, iam }) => {
         const profiles = [(await look(a))[0], (await look(b))[0]];
@@ -110,7 +110,7 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
   ),
   same(
     228,
-    'a new profile is not swept',
+    'is not swept while it is new',
     owning(
       async ({ look, sweep, pass }) => {
         const [profile] = await look(a);
@@ -122,11 +122,11 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
       [true, true],
     ),
   ),
-  protects(243, 'nor an old one right after the role has changed', b),
-  protects(373, 'nor after the spec names a profile', given),
+  protects(243, 'of the old role is not swept right after the role changed', b),
+  protects(373, 'is not swept after the spec names another', given),
   same(
     [267, 358],
-    'the same look again, without its status, finds the same profile',
+    'is found again without the status',
     owning(
       async ({ look, forget, iam }) => {
         const [first] = await look(a);
@@ -137,13 +137,13 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
       [true, 1],
     ),
   ),
-  becomes(298, 'not for another role', a, [['role-A'], 2], own('role-B')),
-  becomes(329, 'not of another node class', a, [['role-A'], 2], {
+  becomes(298, 'of another role is not used', a, [['role-A'], 2], own('role-B')),
+  becomes(329, 'of another node class is not used', a, [['role-A'], 2], {
     'profile-A': { roles: ['role-A'], path: pathOf('other') },
   }),
   same(
     404,
-    'two node classes with one role have a profile each',
+    'is separate for two node classes with one role',
     owning(
       async ({ look, other, iam }) => {
         const profiles = [(await look(a))[0], (await other('second')(a))[0]];
@@ -154,7 +154,7 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
   ),
   differs(
     431,
-    'a role that comes back finds its profile',
+    'is found again for a role that returns',
     rule,
     named,
     owning(
@@ -179,10 +179,10 @@ export const profileStatusCases: readonly ConformanceCase[] = about('instance pr
       'profile-A',
     ),
   ),
-  same(506, 'a new profile has the tags', owning(tagsOf, tags)),
+  same(506, 'has the tags', owning(tagsOf, tags)),
   differs(
     541,
-    'the role cannot be added',
+    'is not there while the role cannot be added',
     rule,
     'the profile is completed at the next look: its name is the same, so that none piles up',
     owning(
@@ -226,10 +226,10 @@ const stays = [['profile-A'], ''];
 
 /** pkg/controllers/nodeclass/garbagecollection/suite_test.go */
 export const profileGarbageCases: readonly ConformanceCase[] = about('garbage collection of instance profiles', [
-  swept(126, 'a profile that a claim was launched with stays', { used: ['profile-A'] }, stays),
-  swept(172, 'so does that of a node class', { before: ({ look }) => look(a), current: 'profile-A' }, stays),
-  protects(204, 'one that was in use a moment ago stays', b),
-  swept(232, 'one that nothing uses goes', {}, [[], '']),
+  swept(126, 'of a launched claim stays', { used: ['profile-A'] }, stays),
+  swept(172, 'of a node class stays', { before: ({ look }) => look(a), current: 'profile-A' }, stays),
+  protects(204, 'used a moment ago stays', b),
+  swept(232, 'without a use is deleted', {}, [[], '']),
   notApplicable(
     260,
     'when the next sweep is',
@@ -237,7 +237,7 @@ export const profileGarbageCases: readonly ConformanceCase[] = about('garbage co
   ),
   swept(
     267,
-    'one that cannot be deleted stays, and the sweep fails',
+    'that cannot be deleted stays, and the sweep fails',
     {
       before: ({ iam }) =>
         iam.errors.set('delete', refusal('AccessDenied', 'get failed', 'iam:DeleteInstanceProfile', 403)),

@@ -100,12 +100,12 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
   [
     same(
       149,
-      'a reservation that does not say whether it is interruptible',
+      'interruptible by default is unknown',
       finds([{ id: 'cr-2' }], ({ interruptible }) => interruptible === true, [false]),
     ),
     same(
       161,
-      'by id',
+      'selected by id',
       finds([{ id: 'cr-1' }], (found) => found, [
         {
           ...{ id: 'cr-1', availabilityZone: 'test-zone-1a', instanceType: 'm5.large', ownerID: own },
@@ -113,8 +113,8 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
         },
       ]),
     ),
-    same(182, 'by tags', finds([{ tags: discovery }], id, ['cr-2', 'cr-3'])),
-    same(195, 'by tags of an owner', finds([{ tags: discovery, ownerID: own }], id, ['cr-2'])),
+    same(182, 'selected by tags', finds([{ tags: discovery }], id, ['cr-2', 'cr-3'])),
+    same(195, 'selected by tags and owner', finds([{ tags: discovery, ownerID: own }], id, ['cr-2'])),
     same(209, 'open ones', finds([{ instanceMatchCriteria: 'open' }], id, ['cr-i', 'cr-open'])),
     same(
       225,
@@ -128,12 +128,12 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
     ),
     same(
       258,
-      'targeted ones of an owner by tags',
+      'targeted ones by tags and owner',
       finds([{ instanceMatchCriteria: 'targeted', tags: discovery, ownerID: own }], id, ['cr-2']),
     ),
     same(
       273,
-      'one that has ended',
+      'expired ones are dropped',
       gives(
         async () => [
           (await resolve([{ id: 'cr-1' }], ending)).capacityReservations?.map(id),
@@ -144,7 +144,7 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
     ),
     same(
       [],
-      'those that are not active',
+      'inactive ones are dropped',
       finds(
         [{ tags: discovery }],
         id,
@@ -161,7 +161,7 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
     ),
     same(
       332,
-      'a capacity block that ends in 40 minutes',
+      'a capacity block that ends in 40 minutes is expiring',
       finds(
         [{ tags: ofBlocks }],
         ({ state }) => state,
@@ -171,7 +171,7 @@ export const reservationStatusCases: readonly ConformanceCase[] = about(
     ),
     same(
       354,
-      'another reservation that does',
+      'another reservation that ends in 40 minutes is not',
       finds([{ id: 'cr-1' }], ({ state }) => state, ['active'], [made('cr-1', {}, { EndDate: inMinutes(40) })]),
     ),
     readiness(383, false),
@@ -200,17 +200,17 @@ const counts = (play: (reservations: Reservations) => Promise<void> | void, expe
 export const reservationCountCases: readonly ConformanceCase[] = about('free capacity of a reservation', [
   same(
     99,
-    'counts are read with the reservations',
+    'is read with the reservations',
     counts(() => undefined, [10, 10]),
   ),
   same(
     109,
-    'a launch takes one',
+    'is reduced by a launch',
     counts((reservations) => reservations.used('cr-2'), [9, 10]),
   ),
   differs(
     116,
-    'an end gives one back',
+    'is returned by a termination',
     'reserved-capacity/counters',
     'what becomes free counts once EC2 says so, within a minute',
     counts(

@@ -67,14 +67,14 @@ const inZone = { [labels.instanceType]: 'm5.large', [labels.zone]: zone1 };
 export const hiddenOfferingCases: readonly ConformanceCase[] = about('offerings after a spot warning', [
   hides(
     279,
-    'a spot warning keeps launches from the offering',
+    'keeps launches from the offering',
     'spot_interrupted',
     { [labels.nodePool]: 'default', [labels.capacityType]: 'spot', ...inZone },
     {},
   ),
   hides(
     296,
-    'a warning of a reservation keeps launches from that',
+    'of a reserved instance keeps launches from its reservation',
     'capacity_reservation_interrupted',
     { ...reserved, ...inZone },
     reserving([[{ id: 'cr-1', type: 'm5.large', zone: zone1 }, 10]]),
@@ -106,7 +106,7 @@ const join = ({ kube }: Place): unknown =>
 export const turnedOnDemandCases: readonly ConformanceCase[] = about('a reserved instance that becomes on-demand', [
   same(
     122,
-    'claim and node are on demand once the instance has left its reservation',
+    'is labelled on-demand on claim and node',
     inPlace(
       async (place) => {
         place.ec2.put('i-c', within);
@@ -127,7 +127,7 @@ export const turnedOnDemandCases: readonly ConformanceCase[] = about('a reserved
   ),
   same(
     152,
-    'the node too, where its claim already was',
+    'is labelled on the node where the claim already is',
     inPlace(
       async (place) => {
         place.ec2.put('i-c', outside);
@@ -183,15 +183,10 @@ const usual = { ReservationType: 'default' } as const;
 
 /** pkg/controllers/capacityreservation/expiration/suite_test.go */
 export const endingBlockCases: readonly ConformanceCase[] = about('the end of a capacity block', [
-  leaves(
-    93,
-    'nodes leave a capacity block that is about to end',
-    [block('ending', 39), block('active', 60)],
-    ['ending'],
-  ),
+  leaves(93, 'terminates its nodes before it', [block('ending', 39), block('active', 60)], ['ending']),
   leaves(
     127,
-    'not one that is no block',
+    'of another reservation terminates nothing',
     [block('usual', 39, usual), block('interruptible', 39, { ...usual, Interruptible: true })],
     [],
   ),

@@ -134,7 +134,7 @@ const g2 = 'sg-test2';
 export const subnetStatusCases: readonly ConformanceCase[] = about('subnets in the status of a node class', [
   same(
     54,
-    'subnets with their zones',
+    'have their zones',
     gives(
       async () => (await resolve({}, {})).answers[0]?.subnets,
       fourSubnets.map(({ id, zone }) => ({ id, zone, zoneID: zone.replace('test-zone', 'tz1') })),
@@ -142,35 +142,35 @@ export const subnetStatusCases: readonly ConformanceCase[] = about('subnets in t
   ),
   same(
     82,
-    'those with most free addresses first',
+    'are sorted by free addresses',
     selects(subnetsIn, { subnets: [[20, 100, 50].map((free, i) => ({ ...fourSubnets[i]!, free }))] }, [
       [{}, [s2, 'subnet-test3', s1]],
     ]),
   ),
-  same(110, 'by tags', subnets([firstTwoSubnets, [s1, s2]])),
-  same(136, 'by id', subnets([subnetTerms({ id: s1 }), [s1]])),
-  same(154, 'by other tags than before', subnets([{}, all4], [firstTwoSubnets, [s1, s2]])),
-  same(210, 'by another id than before', subnets([{}, all4], [subnetTerms({ id: s1 }), [s1]])),
-  same(254, 'none', subnets([subnetTerms(none), []])),
-  same(266, 'none any more', subnets([{}, all4], [subnetTerms(none), []])),
+  same(110, 'selected by tags', subnets([firstTwoSubnets, [s1, s2]])),
+  same(136, 'selected by id', subnets([subnetTerms({ id: s1 }), [s1]])),
+  same(154, 'change with other tags', subnets([{}, all4], [firstTwoSubnets, [s1, s2]])),
+  same(210, 'change with another id', subnets([{}, all4], [subnetTerms({ id: s1 }), [s1]])),
+  same(254, 'not found make it not Ready', subnets([subnetTerms(none), []])),
+  same(266, 'no longer found make it not Ready', subnets([{}, all4], [subnetTerms(none), []])),
 ]);
 
 /** pkg/controllers/nodeclass/securitygroup_test.go */
 export const groupStatusCases: readonly ConformanceCase[] = about('security groups in the status of a node class', [
   same(
     51,
-    'security groups with their names',
+    'have their names',
     gives(
       async () => (await resolve({}, {})).answers[0]?.securityGroups,
       threeGroups.map(({ id, name }) => ({ id, name })),
     ),
   ),
-  same(71, 'by tags', groups([firstTwoGroups, [g1, g2]])),
-  same(95, 'by id', groups([groupTerms({ id: g1 }), [g1]])),
-  same(112, 'by other tags than before', groups([{}, all3], [firstTwoGroups, [g1, g2]])),
-  same(154, 'by another id than before', groups([{}, all3], [groupTerms({ id: g1 }), [g1]])),
-  same(189, 'none', groups([groupTerms(none), []])),
-  same(201, 'none any more', groups([{}, all3], [groupTerms(none), []])),
+  same(71, 'selected by tags', groups([firstTwoGroups, [g1, g2]])),
+  same(95, 'selected by id', groups([groupTerms({ id: g1 }), [g1]])),
+  same(112, 'change with other tags', groups([{}, all3], [firstTwoGroups, [g1, g2]])),
+  same(154, 'change with another id', groups([{}, all3], [groupTerms({ id: g1 }), [g1]])),
+  same(189, 'not found make it not Ready', groups([groupTerms(none), []])),
+  same(201, 'no longer found make it not Ready', groups([{}, all3], [groupTerms(none), []])),
 ]);
 
 const tagged = (id: string, ...keys: readonly number[]): ASubnet & AGroup => ({
@@ -191,61 +191,61 @@ const together = (look: (status: EC2NodeClassStatus) => readonly unknown[], expe
 
 /** pkg/providers/subnet/suite_test.go */
 export const subnetCases: readonly ConformanceCase[] = about('subnet selector terms', [
-  same([102, 313], 'by id', subnets([subnetTerms({ id: s1 }), [s1]])),
-  same(120, 'by ids', subnets([subnetTerms({ id: s1 }, { id: s2 }), [s1, s2]])),
-  same(148, 'by ids and tags', subnets([subnetTerms({ id: s1, tags: bar }, { id: s2, tags: bar }), [s1, s2]])),
-  same([178, 339], 'by a tag', subnets([subnetTerms(byName('subnet', 1)), [s1]])),
-  same(196, 'by values of a tag', subnets([firstTwoSubnets, [s1, s2]])),
-  same(224, 'by an id and a tag', subnets([subnetTerms({ id: s2, tags: bar }), [s2]])),
-  same(243, 'an empty page', selects(subnetsIn, { subnets: [[], [paged('x-1')]] }, [[{}, ['x-1']]])),
+  same([102, 313], 'select by id', subnets([subnetTerms({ id: s1 }), [s1]])),
+  same(120, 'select by several ids', subnets([subnetTerms({ id: s1 }, { id: s2 }), [s1, s2]])),
+  same(148, 'select by ids and tags', subnets([subnetTerms({ id: s1, tags: bar }, { id: s2, tags: bar }), [s1, s2]])),
+  same([178, 339], 'select by a tag', subnets([subnetTerms(byName('subnet', 1)), [s1]])),
+  same(196, 'select by several values of a tag', subnets([firstTwoSubnets, [s1, s2]])),
+  same(224, 'select by an id and a tag', subnets([subnetTerms({ id: s2, tags: bar }), [s2]])),
+  same(243, 'read over an empty page', selects(subnetsIn, { subnets: [[], [paged('x-1')]] }, [[{}, ['x-1']]])),
   same(
     267,
-    'several pages',
+    'read several pages',
     selects(subnetsIn, { subnets: [[paged('x-1')], [paged('x-2')], [paged('x-3')]] }, [[{}, ['x-1', 'x-2', 'x-3']]]),
   ),
   same(
     371,
-    'all tags of a term, any term',
+    'need all tags of one term, of any term',
     selects(subnetsIn, { subnets: three }, [
       [subnetTerms(bothTags), ['x-3']],
       [subnetTerms(...eitherTag), ['x-1', 'x-2', 'x-3']],
     ]),
   ),
-  same(457, 'many at once', together(subnetsIn, all4)),
+  same(457, 'share a call for parallel requests', together(subnetsIn, all4)),
 ]);
 
 /** pkg/providers/securitygroup/suite_test.go */
 export const groupCases: readonly ConformanceCase[] = about('security group selector terms', [
-  same(101, 'all', groups([{}, all3])),
-  same([119, 137], 'by tags', groups([firstTwoGroups, [g1, g2]])),
-  same([159, 275], 'by id', groups([groupTerms({ id: g1 }), [g1]])),
-  same(174, 'by ids', groups([groupTerms({ id: g1 }, { id: g2 }), [g1, g2]])),
-  same(196, 'by ids and tags', groups([groupTerms({ id: g1, tags: bar }, { id: g2, tags: bar }), [g1, g2]])),
-  same(220, 'by an id and a tag', groups([groupTerms({ id: g2, tags: bar }), [g2]])),
+  same(101, 'select all', groups([{}, all3])),
+  same([119, 137], 'select by tags', groups([firstTwoGroups, [g1, g2]])),
+  same([159, 275], 'select by id', groups([groupTerms({ id: g1 }), [g1]])),
+  same(174, 'select by several ids', groups([groupTerms({ id: g1 }, { id: g2 }), [g1, g2]])),
+  same(196, 'select by ids and tags', groups([groupTerms({ id: g1, tags: bar }, { id: g2, tags: bar }), [g1, g2]])),
+  same(220, 'select by an id and a tag', groups([groupTerms({ id: g2, tags: bar }), [g2]])),
   same(
     [236, 301],
-    'by names',
+    'select by names',
     groups([groupTerms({ name: 'securityGroup-test2' }, { name: 'securityGroup-test3' }), [g2, 'sg-test3']]),
   ),
   same(
     258,
-    'by a name and a tag',
+    'select by a name and a tag',
     groups([groupTerms({ name: 'securityGroup-test3', tags: { TestTag: '*' } }), ['sg-test3']]),
   ),
-  same(327, 'by a tag', groups([groupTerms(byName('security-group', 1)), [g1]])),
+  same(327, 'select by a tag', groups([groupTerms(byName('security-group', 1)), [g1]])),
   same(
     359,
-    'all tags of a term, any term',
+    'need all tags of one term, of any term',
     selects(groupsIn, { groups: three }, [
       [groupTerms(bothTags), ['x-3']],
       [groupTerms(...eitherTag), ['x-1', 'x-2', 'x-3']],
     ]),
   ),
-  same(442, 'many at once', together(groupsIn, all3)),
-  same(506, 'an empty page', selects(groupsIn, { groups: [[], [paged('x-1')]] }, [[{}, ['x-1']]])),
+  same(442, 'share a call for parallel requests', together(groupsIn, all3)),
+  same(506, 'read over an empty page', selects(groupsIn, { groups: [[], [paged('x-1')]] }, [[{}, ['x-1']]])),
   same(
     531,
-    'several pages',
+    'read several pages',
     selects(groupsIn, { groups: [[paged('x-1')], [paged('x-2')], [paged('x-3')]] }, [[{}, ['x-1', 'x-2', 'x-3']]]),
   ),
 ]);

@@ -71,15 +71,20 @@ const within = (name: string, ...zones: readonly string[]): NodePool => {
 
 /** pkg/controllers/arczonalshift/suite_test.go */
 export const zonalShiftCases: readonly ConformanceCase[] = about('zonal shifts', [
-  warns(128, 'a NodePool is warned of a shift away from a zone', { looks: [[away]] }, [started]),
-  warns(137, 'and told when it is over', { looks: [[away], []] }, [started, over]),
-  warns(150, 'not one of other zones', { pools: [within('default', zone2, zone3)], looks: [[away]] }, [[]]),
-  warns(165, 'one that names no zone is', { pools: [nodePool('default')], looks: [[away], [away]] }, [started, []]),
-  warns(173, 'a zone in which the node class has no subnet', { looks: [['tz1-az26']] }, [[]]),
-  warns(182, 'a shift that goes on is told once', { looks: [[away], [away], [away]] }, [started, [], []]),
+  warns(128, 'a NodePool in the shifted zone gets an event', { looks: [[away]] }, [started]),
+  warns(137, 'its end is an event too', { looks: [[away], []] }, [started, over]),
+  warns(150, 'a NodePool of other zones gets no event', { pools: [within('default', zone2, zone3)], looks: [[away]] }, [
+    [],
+  ]),
+  warns(165, 'a NodePool without zones gets an event', { pools: [nodePool('default')], looks: [[away], [away]] }, [
+    started,
+    [],
+  ]),
+  warns(173, 'a zone without a subnet of the node class gives no event', { looks: [['tz1-az26']] }, [[]]),
+  warns(182, 'a lasting shift is one event', { looks: [[away], [away], [away]] }, [started, [], []]),
   warns(
     194,
-    'of two NodePools the one that it is about',
+    'only the NodePool concerned of two gets an event',
     { pools: [nodePool('default'), within('b', zone2)], looks: [[away]] },
     [started],
   ),

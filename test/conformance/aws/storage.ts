@@ -52,23 +52,23 @@ const kept = (at: number, title: string, spec: object, expected: number): Confor
 export const storageCases: readonly ConformanceCase[] = about('ephemeral storage', [
   same(
     832,
-    'beside a DaemonSet that asks for storage',
+    'is used by DaemonSets too',
     plansOn(
       { types: ['m5.large', 'm5.xlarge'] },
       [daemonSet('d', { cpu: '1', memory: '1Gi', 'ephemeral-storage': '1Gi' }), pod('p', {})],
       none,
     ),
   ),
-  plan(845, 'a little storage', {}, ['1G'], none),
+  plan(845, 'a small request', {}, ['1G'], none),
   plan(854, 'half of a disk', {}, ['10Gi'], none),
-  plan(863, 'no more than is left of a disk', {}, ['19Gi'], left('p-0')),
-  plan(872, 'local disks where they are used', { instanceStorePolicy: 'RAID0' }, ['5000Gi'], {
+  plan(863, 'no more than is left of the disk', {}, ['19Gi'], left('p-0')),
+  plan(872, 'of local disks under RAID0', { instanceStorePolicy: 'RAID0' }, ['5000Gi'], {
     left: [],
     types: ['m6idn.32xlarge'],
   }),
   same(
     885,
-    'two nodes for two halves of a disk',
+    'two pods of half a disk each get two nodes',
     gives(async () => {
       const { outcome } = plansOn({ types: ['m5.large'] }, [storage('10Gi', 'a'), storage('10Gi', 'b')], {
         left: [],
@@ -77,24 +77,29 @@ export const storageCases: readonly ConformanceCase[] = about('ephemeral storage
       return ((await outcome()) as Outcome).types.length;
     }, 2),
   ),
-  plan(908, 'the one of two that fits', {}, ['10Gi', '150Gi'], left('p-1')),
-  plan(928, 'one that fits no disk', {}, ['150Gi'], left('p-0')),
-  plan(939, 'the disk of the node class', disks(['/dev/xvda', '50G'], ['/dev/xvdb', '20G']), ['25Gi'], none),
+  plan(908, 'the pod of two that fits', {}, ['10Gi', '150Gi'], left('p-1')),
+  plan(928, 'a request above every disk', {}, ['150Gi'], left('p-0')),
+  plan(939, "of the node class's disk", disks(['/dev/xvda', '50G'], ['/dev/xvdb', '20G']), ['25Gi'], none),
   plan(
     966,
-    'the last disk of Custom',
+    'of the last disk for Custom',
     { ...custom, ...disks(['/dev/xvda', '20G'], ['/dev/xvdb', '40G']) },
     ['25Gi'],
     none,
   ),
   plan(
     996,
-    'the disk that is said to be the root',
+    'of the disk marked as root',
     { ...custom, ...disks(['/dev/xvda', '20G'], ['/dev/xvdb', '40G', true], ['/dev/xvdc', '20G']) },
     ['25Gi'],
     none,
   ),
-  kept(1059, 'AL2 keeps memory by interfaces', alias('al2'), 993),
-  kept(1113, 'Bottlerocket too', alias('bottlerocket'), 993),
-  kept(1142, 'or by the number of pods that it is told', { ...alias('bottlerocket'), kubelet: { maxPods: 110 } }, 1565),
+  kept(1059, 'reserved memory by interfaces on AL2', alias('al2'), 993),
+  kept(1113, 'reserved memory by maxPods on Bottlerocket', alias('bottlerocket'), 993),
+  kept(
+    1142,
+    'reserved memory by the given number of pods',
+    { ...alias('bottlerocket'), kubelet: { maxPods: 110 } },
+    1565,
+  ),
 ]);

@@ -164,8 +164,8 @@ const otherFamily = (at: number, family: string, alias: string, version = '1.32'
   );
 
 const conditionCases: readonly ConformanceCase[] = about('validation of a node class at run time', [
-  profile(79, 'the role of an instance profile is not there', gone, 'False/DependenciesNotReady'),
-  profile(93, 'the instance profile is not known yet', away, 'Unknown'),
+  profile(79, 'the role of the instance profile does not exist', gone, 'False/DependenciesNotReady'),
+  profile(93, 'the instance profile is not visible yet', away, 'Unknown'),
   otherFamily(151, 'AL2', 'al2@latest'),
   otherFamily(152, 'Bottlerocket', 'bottlerocket@latest'),
   otherFamily(153, 'Windows2019', 'windows2019@latest'),
@@ -179,10 +179,10 @@ const conditionCases: readonly ConformanceCase[] = about('validation of a node c
   wrongTag(224, "the tag of the cluster's name", 'eks:eks-cluster-name'),
   wrongTag(225, 'the tag of a node class', 'karpenter.k8s.aws/ec2nodeclass'),
   wrongTag(226, 'the tag of a NodeClaim', 'karpenter.sh/nodeclaim'),
-  same(228, 'other tags', says({ given: { spec: { tags: { team: 'a' } } } }, 'True')),
+  same(228, 'allowed tags', says({ given: { spec: { tags: { team: 'a' } } } }, 'True')),
   same(
     357,
-    'user data that EC2 finds too large',
+    'user data that EC2 refuses as too large',
     says(
       { refusals: { template: [refusal('InvalidUserData.Malformed', 'User data is limited to 16384 bytes')] } },
       'False/UserDataSizeLimitExceeded',
@@ -190,7 +190,7 @@ const conditionCases: readonly ConformanceCase[] = about('validation of a node c
   ),
   same(
     368,
-    'user data that is malformed otherwise',
+    'malformed user data',
     gives(
       async () =>
         said(
@@ -203,7 +203,7 @@ const conditionCases: readonly ConformanceCase[] = about('validation of a node c
   ),
   same(
     452,
-    'expressions while the types are not known yet',
+    'expressions while types are unknown',
     gives(async () => {
       const given: Given = {
         options: { kubeletExpressions: true },
@@ -275,12 +275,12 @@ const permissionCases: readonly ConformanceCase[] = about('dry runs without perm
   ),
   same(
     589,
-    'one subnet says nothing, another would do',
+    'one subnet cannot decide, another is tried',
     says({ refusals: { instance: [refusal('InternalError', 'words', 'ec2:RunInstances', 500)] } }, 'True'),
   ),
   same(
     598,
-    'a profile that is named and not there',
+    'a named instance profile that does not exist',
     gives(async () => {
       const status = await trial({ refusals: { instance: four(noProfile) } }).resolve();
       return [said(status), conditionOf(status.conditions, 'ValidationSucceeded')?.message?.includes('own')];
@@ -288,7 +288,7 @@ const permissionCases: readonly ConformanceCase[] = about('dry runs without perm
   ),
   same(
     613,
-    'a profile that was just made',
+    'an instance profile that was just created',
     says({ withRole: true, refusals: { instance: four(noProfile) } }, 'Unknown'),
   ),
 ]);
@@ -340,7 +340,7 @@ const choiceCases: readonly ConformanceCase[] = about('type and image of a dry r
   windows(641, 'Windows2025', '1.35'),
   same(
     645,
-    'NodePools that the image does not suit',
+    'NodePools whose types do not fit the image',
     tries(
       {
         given: { types: ['m5.large', a1], prices: { 'm5.large': 0.096, 'a1.large': 0.01 } },
@@ -352,12 +352,12 @@ const choiceCases: readonly ConformanceCase[] = about('type and image of a dry r
   ),
   same(
     677,
-    'interfaces that few types take',
+    'interfaces that few types have',
     tries({ given: { types: ['m5.large', 'p5.48xlarge'], spec: list } }, typeOf, 'p5.48xlarge'),
   ),
   same(
     743,
-    'a type without GPUs before all others, of those that NodePools launch',
+    'a type without GPUs first, of those that NodePools allow',
     tries(
       { given: { types: ['t3.large', 'm5.xlarge', 'g4dn.8xlarge'] }, pools: named('m5.xlarge', 'g4dn.8xlarge') },
       typeOf,
@@ -366,17 +366,17 @@ const choiceCases: readonly ConformanceCase[] = about('type and image of a dry r
   ),
   same(
     770,
-    'one with GPUs where NodePools launch no other',
+    'a GPU type where NodePools allow no other',
     tries({ given: { types: ['t3.large', 'g4dn.8xlarge'] }, pools: named('g4dn.8xlarge') }, typeOf, 'g4dn.8xlarge'),
   ),
-  tenancy(798, 'shared machines without a NodePool', [], 'default'),
-  tenancy(804, 'shared machines where none is asked for', [[]], 'default'),
-  tenancy(850, 'shared machines', ofTenancy('default'), 'default'),
-  tenancy(853, 'either', ofTenancy('default', 'dedicated'), 'dedicated'),
-  tenancy(856, 'machines of their own', ofTenancy('dedicated'), 'dedicated'),
+  tenancy(798, 'default tenancy without a NodePool', [], 'default'),
+  tenancy(804, 'default tenancy without a requirement', [[]], 'default'),
+  tenancy(850, 'default tenancy', ofTenancy('default'), 'default'),
+  tenancy(853, 'either tenancy', ofTenancy('default', 'dedicated'), 'dedicated'),
+  tenancy(856, 'dedicated tenancy', ofTenancy('dedicated'), 'dedicated'),
   same(
     861,
-    'an annotation has it tried out anew',
+    'an annotation repeats the dry run',
     gives(async () => {
       const { resolve, asked } = trial({});
       await resolve();

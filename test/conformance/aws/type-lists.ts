@@ -108,30 +108,30 @@ const overlaid = (types: List): List =>
 export const typeListCases: readonly ConformanceCase[] = about('cached list of instance types', [
   same(
     2643,
-    'the same list where nothing has changed',
+    'is the same where nothing changed',
     gives(async () => {
       const world = account();
       return (await world.types()) === (await world.types());
     }, true),
   ),
-  changing(2653, 'another list for each change of what kubelet keeps', { kubelet }, [
+  changing(2653, 'changes with kubelet settings', { kubelet }, [
     { kubelet: { ...kubelet, kubeReserved: { cpu: '20' } } },
     { kubelet: { ...kubelet, kubeReserved: { cpu: '20' }, systemReserved: { memory: '10Gi' } } },
     { kubelet: { ...kubelet, evictionHard: { 'memory.available': '52%' } } },
     { kubelet: { ...kubelet, maxPods: 20 } },
   ]),
-  changing(2701, 'another list for each change of images and disks', disks(['/dev/xvda', '20G', false]), [
+  changing(2701, 'changes with images and disks', disks(['/dev/xvda', '20G', false]), [
     { instanceStorePolicy: 'RAID0' },
     alias('bottlerocket'),
     disks(['/dev/xvda', '20G', false], ['/dev/sda1', '10G', true]),
     disks(['/dev/xvda', '15G', false]),
     disks(['/dev/yvda', '25G', true]),
   ]),
-  anew(2776, 'another list once EC2 has other types', 'describeInstanceTypes', [
+  anew(2776, 'changes with the types of EC2', 'describeInstanceTypes', [
     { InstanceTypes: both.map(known) },
     { InstanceTypes: [known('m5.large')] },
   ]),
-  anew(2800, 'another list once EC2 sells a type elsewhere', 'describeInstanceTypeOfferings', [
+  anew(2800, 'changes with the zones of a type', 'describeInstanceTypeOfferings', [
     { InstanceTypeOfferings: soldIn('m5.large') },
     { InstanceTypeOfferings: soldIn('m5.large', 'm5.xlarge') },
   ]),
@@ -139,7 +139,7 @@ export const typeListCases: readonly ConformanceCase[] = about('cached list of i
   violating(2965, 'default', 'dedicated'),
   same(
     3057,
-    'nothing can be had in a zone that is shifted away from',
+    'has nothing available in a shifted zone',
     gives(
       async () => {
         let isShifted = false;
@@ -162,7 +162,7 @@ export const typeListCases: readonly ConformanceCase[] = about('cached list of i
   ),
   same(
     3337,
-    'a type without a price has the one of a NodeOverlay, and is launched at it',
+    'a type without a price gets that of a NodeOverlay',
     gives(async () => {
       const world = account({ types: [preview], prices: { 'm5.large': 0.1 } });
       const open = overlaid(await world.types())[0]?.offerings.filter(({ available }) => available);

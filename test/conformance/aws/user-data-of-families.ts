@@ -56,8 +56,8 @@ const al2 = (at: number, title: string, userData: string | undefined, own: reado
   );
 
 const al2Cases: readonly ConformanceCase[] = about('AL2 user data', [
-  al2(2090, 'parts of the node class', mime(version, content), [hello]),
-  al2(2103, 'in whichever order their headers are', mime(content, version), [hello]),
+  al2(2090, 'MIME parts of the node class', mime(version, content), [hello]),
+  al2(2103, 'MIME parts with headers in any order', mime(content, version), [hello]),
   al2(2116, 'a script of the node class', hello, [hello]),
   al2(2129, 'none of the node class', undefined, []),
 ]);
@@ -126,7 +126,7 @@ const parts = [
 const al2023Cases: readonly ConformanceCase[] = about('AL2023 user data', [
   same(
     2146,
-    'AL2023: taints',
+    'taints',
     saying(
       (text) => configOf(text)['registerWithTaints'],
       {},
@@ -135,7 +135,7 @@ const al2023Cases: readonly ConformanceCase[] = about('AL2023 user data', [
     ),
   ),
   labelled(2179, 'labels', { labels: twoLabels }),
-  labelled(2202, 'labels that are required', required),
+  labelled(2202, 'labels from requirements', required),
   ...(
     [
       [2258, 'amounts for the system, field by field', { systemReserved: amounts }],
@@ -156,21 +156,21 @@ const al2023Cases: readonly ConformanceCase[] = about('AL2023 user data', [
   ).map(passed),
   same(
     2347,
-    'AL2023: a number of pods where the node class says none',
+    'maxPods where the node class has none',
     gives(async () => (await userDataOf({ types })).every((text) => Number(configOf(text)['maxPods']) > 0), true),
   ),
   same(
     2359,
-    'AL2023: pods by expression',
+    'maxPods by expression',
     saying((text) => configOf(text)['maxPods'], { ...gate, spec: { kubelet: { maxPods: expression } } }, 40),
   ),
-  al2023(2407, 'parts of the node class', parts.join('\n'), [nodeType, shell]),
+  al2023(2407, 'MIME parts of the node class', parts.join('\n'), [nodeType, shell]),
   al2023(2408, 'a NodeConfig of the node class', yamlConfig, [nodeType]),
   al2023(2409, 'a script of the node class', hello, [shell]),
   al2023(2410, 'none of the node class', undefined, []),
   same(
     2412,
-    'AL2023: no launch while the range of services is unknown',
+    'no launch while the service CIDR is unknown',
     gives(async () => {
       const world = account({
         types,

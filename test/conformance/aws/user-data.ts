@@ -88,7 +88,7 @@ const sizes: readonly ConformanceCase[] = about('size of user data', [
   ),
   same(
     1189,
-    'no size of a node class that is gone',
+    'is not reported for a node class that is gone',
     gives(async () => {
       const world = account({
         types,
@@ -103,19 +103,15 @@ const sizes: readonly ConformanceCase[] = about('size of user data', [
 ]);
 
 const kubeletCases: readonly ConformanceCase[] = about('number of pods in user data', [
-  same(
-    1203,
-    'AL2 is told not to reckon the number of pods itself',
-    has({ spec: alias('al2') }, ['--use-max-pods false']),
-  ),
+  same(1203, 'AL2 does not compute it by itself', has({ spec: alias('al2') }, ['--use-max-pods false'])),
   same(
     1211,
-    'AL2 is told the number of the node class',
+    'AL2 gets that of the node class',
     has({ spec: { ...alias('al2'), kubelet: { maxPods: 10 } } }, ['--use-max-pods false', '--max-pods=10']),
   ),
   same(
     1220,
-    'a template for each number of pods',
+    'each one has its template',
     gives(() => pods({ spec: { kubelet: { clusterDNS: ['10.0.0.10'] } } }), [29, 29, 58]),
   ),
   ...(
@@ -134,7 +130,7 @@ const kubeletCases: readonly ConformanceCase[] = about('number of pods in user d
   ).map(passed),
   differs(
     1373,
-    'pods by core and a number of pods',
+    'podsPerCore with maxPods',
     'instance-types/pods',
     'nodes are told the lesser of the two, which is what kubelet takes of them',
     gives(() => pods({ types: ['m5.large'], spec: { kubelet: { podsPerCore: 2, maxPods: 100 } } }), [4]),
@@ -153,7 +149,7 @@ const kubeletCases: readonly ConformanceCase[] = about('number of pods in user d
   ),
   differs(
     1451,
-    'AL2 with a setting that it cannot be told',
+    'AL2 with a setting that it does not support',
     'node-classes/fields-of-al2023-alone',
     'such a node class is not ready under either; told of it all the same, nodes go without the setting',
     saying(
@@ -216,22 +212,22 @@ const mount = '000-mount-instance-storage';
 const diskCases: readonly ConformanceCase[] = about('local disks in user data', [
   same(
     1495,
-    'AL2 makes one of its local disks',
+    'AL2 makes RAID0 of them',
     has({ spec: { ...alias('al2'), instanceStorePolicy: 'RAID0' } }, ['--local-disks raid0']),
   ),
-  raid(1506, 'Bottlerocket does', 'latest', { [mount]: mounting([]) }),
+  raid(1506, 'Bottlerocket makes RAID0 of them', 'latest', { [mount]: mounting([]) }),
   raid(
     1522,
-    'beside commands of the node class',
+    'Bottlerocket does so beside commands of the node class',
     'latest',
     { '111-say-hello': hello, [mount]: mounting([]) },
     helloText,
   ),
-  raid(1550, 'v1.45.0 is told which directories', 'v1.45.0', { [mount]: mounting(bound) }),
-  raid(1566, 'v1.46.0 knows them', 'v1.46.0', { [mount]: mounting([]) }),
+  raid(1550, 'Bottlerocket v1.45.0 gets the directories', 'v1.45.0', { [mount]: mounting(bound) }),
+  raid(1566, 'Bottlerocket v1.46.0 knows the directories', 'v1.46.0', { [mount]: mounting([]) }),
   same(
     2377,
-    'AL2023 makes one of its local disks',
+    'AL2023 makes RAID0 of them',
     saying(
       (text) => nodeConfig(text).spec.instance,
       { spec: { instanceStorePolicy: 'RAID0' } },
@@ -280,7 +276,7 @@ const reserved = { cpu: '2', memory: '3Gi', 'ephemeral-storage': '10Gi' };
 const bottlerocketCases: readonly ConformanceCase[] = about('Bottlerocket user data', [
   same(
     1587,
-    'settings of the node class, in which those of the cluster win',
+    "is merged, and the cluster's settings come first",
     saying(
       (text) => {
         const { kubernetes, network } = settingsOf(text);
@@ -311,7 +307,7 @@ const bottlerocketCases: readonly ConformanceCase[] = about('Bottlerocket user d
   ),
   same(
     1603,
-    'none of the node class',
+    'without any of the node class',
     saying(
       (text) => {
         const { kubernetes } = settingsOf(text);
@@ -329,7 +325,7 @@ const bottlerocketCases: readonly ConformanceCase[] = about('Bottlerocket user d
   ),
   same(
     1629,
-    'no launch from what is no TOML',
+    'invalid TOML fails the launch',
     gives(
       () => outcomeOf(account({ types, ...bottlerocket({ userData: '#/bin/bash\n ./not-toml.sh' }) }).launch()),
       'NodeClassNotReady',
@@ -366,7 +362,7 @@ const bottlerocketCases: readonly ConformanceCase[] = about('Bottlerocket user d
   ).map(translated),
   same(
     1767,
-    'pods by expression',
+    'maxPods by expression',
     saying(
       (text) => settingsOf(text).kubernetes['max-pods'],
       { ...gate, ...bottlerocket({ kubelet: { maxPods: expression } }) },
@@ -415,7 +411,7 @@ const expressionCases: readonly ConformanceCase[] = about('kubelet expressions i
   parity(1840, 'systemReserved'),
   same(
     1889,
-    'pods and both amounts by expression',
+    'maxPods, kubeReserved and systemReserved',
     saying(
       (text) => picked(configOf(text), { maxPods: 0, kubeReserved: 0, systemReserved: 0 }),
       {

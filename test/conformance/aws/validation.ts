@@ -46,9 +46,9 @@ const dependencyCases: readonly ConformanceCase[] = about('a node class is not R
   waiting(78, 'images are not found', 'describeImages', nothing, 'False'),
   waiting(80, 'security groups are not found', 'describeSecurityGroups', nothing, 'False'),
   waiting(81, 'subnets are not found', 'describeSubnets', nothing, 'False'),
-  waiting(92, 'images are not known yet', 'describeImages', away, 'Unknown'),
-  waiting(94, 'security groups are not known yet', 'describeSecurityGroups', away, 'Unknown'),
-  waiting(95, 'subnets are not known yet', 'describeSubnets', away, 'Unknown'),
+  waiting(92, 'images are not resolved yet', 'describeImages', away, 'Unknown'),
+  waiting(94, 'security groups are not resolved yet', 'describeSecurityGroups', away, 'Unknown'),
+  waiting(95, 'subnets are not resolved yet', 'describeSubnets', away, 'Unknown'),
 ]);
 
 const kubelet = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
@@ -68,25 +68,25 @@ const pull = { registryPullQPS: 10 };
 const kubeletCases: readonly ConformanceCase[] = about('kubelet settings of a node class', [
   kubelet(
     252,
-    'images are collected until above when',
+    'imageGC thresholds in the wrong order',
     { imageGCHighThresholdPercent: 10, imageGCLowThresholdPercent: 60 },
     'False',
     invalid,
   ),
-  kubelet(256, 'when images are collected below zero', { imageGCHighThresholdPercent: -10 }, 'False', invalid),
-  kubelet(259, 'until when below zero', { imageGCLowThresholdPercent: -10 }, 'False', invalid),
-  family(285, 'a setting that is passed on', 'Bottlerocket', pull, unsupported),
-  family(286, 'a setting that is passed on', 'Windows2022', pull, unsupported),
-  family(288, 'pods by core', 'Bottlerocket', { podsPerCore: 10 }, unsupported),
+  kubelet(256, 'imageGCHighThresholdPercent below 0', { imageGCHighThresholdPercent: -10 }, 'False', invalid),
+  kubelet(259, 'imageGCLowThresholdPercent below 0', { imageGCLowThresholdPercent: -10 }, 'False', invalid),
+  family(285, 'a passed-through setting', 'Bottlerocket', pull, unsupported),
+  family(286, 'a passed-through setting on another family', 'Windows2022', pull, unsupported),
+  family(288, 'podsPerCore', 'Bottlerocket', { podsPerCore: 10 }, unsupported),
   family(291, 'two DNS services', 'AL2', addresses, unsupported),
   family(292, 'two DNS services', 'Bottlerocket', addresses, unsupported),
   family(293, 'two DNS services', 'Windows2022', addresses, unsupported),
-  kubelet(295, 'two DNS services: AL2023', addresses, 'True'),
+  kubelet(295, 'two cluster DNS addresses: AL2023', addresses, 'True'),
   family(304, 'one DNS service', 'Bottlerocket', { clusterDNS: ['10.0.0.10'] }),
-  kubelet(315, 'a setting that is passed on: AL2023', pull, 'True'),
-  kubelet(324, 'pods by core: AL2023', { podsPerCore: 10 }, 'True'),
-  family(333, 'settings that it is told', 'Bottlerocket', { maxPods: 110, kubeReserved: { cpu: '100m' } }),
-  family(346, 'a setting that is passed on', 'Custom', pull),
+  kubelet(315, 'a passed-through setting: AL2023', pull, 'True'),
+  kubelet(324, 'podsPerCore: AL2023', { podsPerCore: 10 }, 'True'),
+  family(333, 'supported settings', 'Bottlerocket', { maxPods: 110, kubeReserved: { cpu: '100m' } }),
+  family(346, 'a passed-through setting on a third family', 'Custom', pull),
 ]);
 
 const gated = (at: number, title: string, settings: Kubelet, status: string, reason?: string): ConformanceCase =>
@@ -99,30 +99,42 @@ const byEnis = 'min(110, default_enis * (ips_per_eni - 1))';
 const disabled = 'KubeletExpressionsDisabled';
 
 const expressionCases: readonly ConformanceCase[] = about('kubelet expressions of a node class', [
-  unreadable(402, 'pods by what does not end', { maxPods: 'min(110,' }),
-  unreadable(405, 'pods by a name that nobody knows', { maxPods: 'undefined_var + 1' }),
-  unreadable(408, 'pods by a condition', { maxPods: 'vcpus > 4' }),
-  unreadable(411, 'an amount for kubelet that does not end', { kubeReserved: { cpu: 'vcpus *' } }),
-  unreadable(414, 'an amount for the system by an unknown name', { systemReserved: { memory: 'bogus_var * 1048576' } }),
-  failing(431, 'an amount below zero', { kubeReserved: { cpu: '0 - 1' } }),
-  failing(434, 'an amount that is divided by zero', { systemReserved: { memory: '1048576 / (vcpus - vcpus)' } }),
-  failing(437, 'pods below zero', { maxPods: '0 - 1' }),
+  unreadable(402, 'an unterminated expression of maxPods', { maxPods: 'min(110,' }),
+  unreadable(405, 'an unknown variable in maxPods', { maxPods: 'undefined_var + 1' }),
+  unreadable(408, 'a condition in maxPods', { maxPods: 'vcpus > 4' }),
+  unreadable(411, 'an unterminated expression of kubeReserved', { kubeReserved: { cpu: 'vcpus *' } }),
+  unreadable(414, 'an unknown variable in systemReserved', { systemReserved: { memory: 'bogus_var * 1048576' } }),
+  failing(431, 'a negative amount', { kubeReserved: { cpu: '0 - 1' } }),
+  failing(434, 'a division by zero', { systemReserved: { memory: '1048576 / (vcpus - vcpus)' } }),
+  failing(437, 'a negative number of pods', { maxPods: '0 - 1' }),
   gated(
     441,
-    'good expressions',
+    'valid expressions',
     { maxPods: byEnis, kubeReserved: { cpu: 'max(60, vcpus * 30)' }, systemReserved: { memory: 'max_pods * 11' } },
     'True',
   ),
-  kubelet(494, 'pods by expression without the gate', { maxPods: byEnis }, 'False', disabled),
-  kubelet(497, 'amounts for kubelet without it', { kubeReserved: { cpu: 'max(60, vcpus * 30)' } }, 'False', disabled),
-  kubelet(500, 'amounts for the system without it', { systemReserved: { memory: 'max_pods * 11' } }, 'False', disabled),
+  kubelet(494, 'maxPods by expression without the gate', { maxPods: byEnis }, 'False', disabled),
+  kubelet(
+    497,
+    'kubeReserved by expression without the gate',
+    { kubeReserved: { cpu: 'max(60, vcpus * 30)' } },
+    'False',
+    disabled,
+  ),
+  kubelet(
+    500,
+    'systemReserved by expression without the gate',
+    { systemReserved: { memory: 'max_pods * 11' } },
+    'False',
+    disabled,
+  ),
   kubelet(
     504,
-    'numbers and quantities without it',
+    'plain values without the gate',
     { maxPods: 110, kubeReserved: { cpu: '100m' }, systemReserved: { memory: '100Mi' } },
     'True',
   ),
-  gated(517, 'pods by expression with it', { maxPods: byEnis }, 'True'),
+  gated(517, 'maxPods by expression with the gate', { maxPods: byEnis }, 'True'),
 ]);
 
 /** pkg/controllers/nodeclass/validation_test.go, what is known without a dry run. */

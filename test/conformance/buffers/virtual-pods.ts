@@ -40,32 +40,32 @@ const internals = 'lists of pods that Karpenter keeps while it plans';
 /** pkg/controllers/provisioning/buffers_test.go */
 export const bufferStatusCases: readonly ConformanceCase[] = about('status of capacity buffers', [
   notApplicable([36, 40, 45, 57, 84], 'a pod that is none of a buffer has no buffer', internals),
-  same(69, 'the buffer of a virtual pod', names(['spare'])),
+  same(69, 'a buffer pod names its buffer', names(['spare'])),
   same(
     88,
-    'a pod without annotations is none',
+    'a pod without annotations is none of a buffer',
     gives(() => isBufferPod(pod()), false),
   ),
   same(
     93,
-    'a virtual pod',
+    'a buffer pod is recognised',
     gives(() => made().map(isBufferPod), [true, true, true]),
   ),
   same(
     100,
-    'a pod with other annotations',
+    'a pod with other annotations is none of a buffer',
     gives(() => isBufferPod(pod({ annotations: { a: 'b' } })), false),
   ),
+  same(109, 'pods of buffers with similar names are distinguished', names(['a'], ['a-buffer-1'])),
+  same(141, 'buffers with one name in two namespaces are distinguished', names(['a', 'east'], ['a', 'west'])),
   same(
-    109,
-    'pods are told apart by buffer, even where one is named like a pod of another',
-    names(['a'], ['a-buffer-1']),
+    [170, 256],
+    'all pods fit on existing nodes',
+    provisioning('True/FitsExistingCapacity', { size: 3 }, { existing: 3, launched: 0 }),
   ),
-  same(141, 'buffers of one name in two namespaces', names(['a', 'east'], ['a', 'west'])),
-  same([170, 256], 'all fit', provisioning('True/FitsExistingCapacity', { size: 3 }, { existing: 3, launched: 0 })),
   same(
     [178, 264],
-    'some need nodes',
+    'some pods need new nodes',
     provisioning('False/RequiresNewCapacity', { size: 3 }, { existing: 1, launched: 2 }),
   ),
   same(
@@ -76,7 +76,7 @@ export const bufferStatusCases: readonly ConformanceCase[] = about('status of ca
       message: '',
     }),
   ),
-  same(195, 'a buffer of none', provisioning('False/BufferEmpty', { size: 0 })),
+  same(195, 'a buffer of size 0', provisioning('False/BufferEmpty', { size: 0 })),
   notApplicable(203, 'a buffer that no plan came to', 'deferred pods leave the status as it is'),
   notApplicable(
     [132, 211, 237, 242],
@@ -106,7 +106,7 @@ const count = (size: number, spec: object, objects: BufferObjects = objectsOf({ 
 export const virtualPodCases: readonly ConformanceCase[] = about('pods of a capacity buffer', [
   same(
     [33, 260],
-    'as many pods as the buffer says, with the labels of the template, bound to no node',
+    "as many as its size, with the template's labels and no node",
     gives(
       () =>
         made(
@@ -121,26 +121,26 @@ export const virtualPodCases: readonly ConformanceCase[] = about('pods of a capa
   ),
   same(
     67,
-    'the same pods every time',
+    'are the same each time',
     gives(() => JSON.stringify(made()) === JSON.stringify(made()), true),
   ),
-  same([81, 239], 'none', count(0, { podTemplateRef, replicas: 0 })),
-  same(91, 'volumes of claims are left out', volumes(claimed, { emptyDir: {} })),
-  same(121, 'so are those made for the pod', volumes({ ephemeral: {} }, { emptyDir: {} })),
-  same(148, 'and both', volumes(claimed, { ephemeral: {} }, { emptyDir: {} })),
+  same([81, 239], 'none for size 0', count(0, { podTemplateRef, replicas: 0 })),
+  same(91, 'have no volumes of claims', volumes(claimed, { emptyDir: {} })),
+  same(121, 'have no ephemeral volumes', volumes({ ephemeral: {} }, { emptyDir: {} })),
+  same(148, 'have neither of these volumes', volumes(claimed, { ephemeral: {} }, { emptyDir: {} })),
   same(
     175,
-    'where the pods may run is kept',
+    'keep affinity and tolerations',
     gives(() => {
       const [first] = made({ podTemplateRef, replicas: 1 }, { spec: { ...one, ...kept } });
       const { tolerations, nodeSelector, affinity } = first!.spec;
       return { tolerations, nodeSelector, affinity };
     }, kept),
   ),
-  same(213, 'a workload', count(2, { scalableRef, replicas: 2 })),
-  same(222, 'no reference', count(0, { replicas: 2 })),
-  same(245, 'a reference to nothing', count(0, whole, {})),
-  same(252, 'a template', count(1, whole)),
+  same(213, 'from a workload', count(2, { scalableRef, replicas: 2 })),
+  same(222, 'without a reference', count(0, { replicas: 2 })),
+  same(245, 'with a missing reference', count(0, whole, {})),
+  same(252, 'from a template', count(1, whole)),
 ]);
 
 /** pkg/state/virtualpods/virtualpods_test.go */

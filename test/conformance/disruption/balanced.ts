@@ -35,74 +35,82 @@ const uniform = { price: 48.4, disruption: 90 };
 
 /** pkg/controllers/disruption/balanced_test.go */
 export const balancedMoveCases: readonly ConformanceCase[] = about('Balanced: is the command worth it', [
-  same(38, 'a node that is too large', moves(true, 7.26, 4)),
-  same(53, 'a node that is not needed', moves(true, 4.84, 5)),
-  same(66, 'a saving that is not worth it', moves(false, 2.42, 9)),
-  same(77, 'no saving', moves(false, 0, 11)),
+  same(38, 'an oversized node is', moves(true, 7.26, 4)),
+  same(53, 'an unneeded node is', moves(true, 4.84, 5)),
+  same(66, 'a small saving is not', moves(false, 2.42, 9)),
+  same(77, 'no saving is not', moves(false, 0, 11)),
   same(88, 'the same saving in a pool of equal nodes', moves(true, 2.42, 9, uniform)),
   same(
     105,
-    'nodes with few pods, and not those with many',
+    'removing nodes with few pods is, with many is not',
     gives(
       () => [5, 32].map((caused) => moves(true, 4.84, caused, { price: 58.08, disruption: 117 }).outcome()),
       [true, false],
     ),
   ),
   same(131, 'a larger pool changes nothing', moves(true, 7.26, 4, { price: 580.8, disruption: 900 })),
-  same([151, 168], 'a saving that disrupts nothing', moves(true, 4.84, 0)),
-  same(157, 'no saving that disrupts nothing', moves(false, 0, 0)),
-  same(162, 'a pool that costs nothing', moves(false, 4.84, 5, { price: 0, disruption: 90 })),
-  same(175, 'the saving that is not worth it, at the threshold of one half', moves(false, 2.42, 9)),
+  same([151, 168], 'a saving without disruption is', moves(true, 4.84, 0)),
+  same(157, 'no saving without disruption is not', moves(false, 0, 0)),
+  same(162, 'in a pool that costs nothing', moves(false, 4.84, 5, { price: 0, disruption: 90 })),
+  same(175, 'a saving below the threshold of one half is not', moves(false, 2.42, 9)),
   notApplicable([180, 185], 'other thresholds', 'the threshold is a half'),
   same(
     192,
-    'pools of other prices',
+    'in pools of other prices',
     gives(
       () => [moves(true, 4.84, 4, uniform).outcome(), moves(true, 1.45, 4, { price: 14.5, disruption: 90 }).outcome()],
       [true, true],
     ),
   ),
-  same(207, 'Balanced is', removes(false, [counted(1, 98), counted(9, 2)])),
+  same(207, 'consolidationPolicy Balanced asks for it', removes(false, [counted(1, 98), counted(9, 2)])),
   same(
     211,
-    'WhenEmptyOrUnderutilized is not',
+    'WhenEmptyOrUnderutilized does not ask',
     removes(true, [counted(1, 98, 'a', 'WhenEmptyOrUnderutilized'), counted(9, 2, 'a', 'WhenEmptyOrUnderutilized')]),
   ),
-  same(215, 'WhenEmpty is not', removes(true, [counted(1, 98, 'a', 'WhenEmpty'), counted(9, 2, 'a', 'WhenEmpty')])),
+  same(
+    215,
+    'WhenEmpty does not ask',
+    removes(true, [counted(1, 98, 'a', 'WhenEmpty'), counted(9, 2, 'a', 'WhenEmpty')]),
+  ),
 ]);
 
 /** pkg/controllers/disruption/balanced_scoring_test.go */
 export const balancedScoreCases: readonly ConformanceCase[] = about('Balanced: score of a command', [
-  same(186, 'every node of the pool counts', removes(true, times(5, 4.84, 2))),
+  same(186, 'counts every node of the pool', removes(true, times(5, 4.84, 2))),
   same(
     209,
-    'nodes without a price count by what they disrupt',
+    'counts nodes without a price by their disruption',
     removes(true, [counted(4.84, 11.9), counted(0, 12), counted(4.84, 0.1)]),
   ),
   notApplicable(233, 'a command of no node', 'there is none'),
-  same(244, 'pools of another policy', removes(true, times(5, 4.84, 2, 'a', 'WhenEmptyOrUnderutilized'))),
+  same(
+    244,
+    'does not apply to pools of another policy',
+    removes(true, times(5, 4.84, 2, 'a', 'WhenEmptyOrUnderutilized')),
+  ),
   notApplicable(264, 'a pool that is not known', 'what a pool costs is added up with each move'),
-  same(283, 'one of ten', removes(true, times(10, 4.84, 2))),
+  same(283, 'of one node of ten', removes(true, times(10, 4.84, 2))),
   same(
     310,
-    'one of each of two pools, of which one is Balanced',
+    'of one node of each of two pools, one of them Balanced',
     removes(true, times(5, 4.84, 2), times(5, 4.84, 2, 'b', 'WhenEmptyOrUnderutilized')),
   ),
   same(
     343,
-    'one of each of two pools, of which one is not worth it',
+    'of one node of each of two pools, one of which is not worth it',
     removes(false, times(10, 4.84, 2), [counted(0.2, 41, 'b'), counted(1, 2, 'b')]),
   ),
   notApplicable([425, 563, 598, 623], 'the order of single nodes', 'all nodes are looked at together'),
-  same(465, 'much saved, little disrupted', moves(true, 30, 5, { price: 100, disruption: 50 })),
-  same(466, 'equal shares', moves(true, 20, 10, { price: 100, disruption: 50 })),
-  same(467, 'little saved, much disrupted', moves(false, 5, 40, { price: 100, disruption: 50 })),
-  same(468, 'nothing disrupted', moves(true, 10, 0, { price: 100, disruption: 50 })),
-  same(469, 'nothing saved', moves(false, 0, 10, { price: 100, disruption: 50 })),
-  same(470, 'less than nothing saved', moves(false, -5, 10, { price: 100, disruption: 50 })),
+  same(465, 'with much saved and little disrupted', moves(true, 30, 5, { price: 100, disruption: 50 })),
+  same(466, 'with equal shares', moves(true, 20, 10, { price: 100, disruption: 50 })),
+  same(467, 'with little saved and much disrupted', moves(false, 5, 40, { price: 100, disruption: 50 })),
+  same(468, 'with nothing disrupted', moves(true, 10, 0, { price: 100, disruption: 50 })),
+  same(469, 'with nothing saved', moves(false, 0, 10, { price: 100, disruption: 50 })),
+  same(470, 'with a negative saving', moves(false, -5, 10, { price: 100, disruption: 50 })),
   same(
     473,
-    'what spot would save does not count where the pool buys on demand',
+    'does not count spot prices where the pool launches on-demand',
     consolidates(
       {
         objects: [
@@ -117,7 +125,7 @@ export const balancedScoreCases: readonly ConformanceCase[] = about('Balanced: s
   ),
   same(
     [537, 549],
-    'nodes of Balanced pools, and of others',
+    'of nodes of Balanced and other pools',
     consolidates(
       {
         objects: [
@@ -149,7 +157,7 @@ const filled = (name: string, count: number) => Array.from({ length: count }, (_
 export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: consolidating a fleet', [
   same(
     56,
-    'a node that is too large is replaced',
+    'an oversized node is replaced',
     consolidates(
       { objects: [balanced, of('a', dear), ...filled('a', 2)], catalogue: fleet },
       { gone: ['a'], launched: ['cheap'] },
@@ -157,12 +165,12 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     126,
-    'a node that is full is not',
+    'a full node is not replaced',
     consolidates({ objects: [balanced, of('a', dear), ...filled('a', 30)], catalogue: fleet }, { gone: [] }),
   ),
   same(
     183,
-    'several that are too large become one',
+    'several oversized nodes become one',
     consolidates(
       {
         objects: [
@@ -179,7 +187,7 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     248,
-    'a budget of none',
+    'a budget of 0 keeps all nodes',
     consolidates(
       {
         objects: [
@@ -194,7 +202,7 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     310,
-    'empty nodes go before others, where a budget allows one',
+    'empty nodes go first, where a budget allows one',
     consolidates(
       {
         objects: [
@@ -219,7 +227,7 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     491,
-    'one whose pods need a smaller node is replaced',
+    'a node whose pods need a smaller one is replaced',
     consolidates(
       { objects: [balanced, of('a', dear), ...filled('a', 3)], catalogue: [cheap, dear] },
       { gone: ['a'], launched: ['cheap'] },
@@ -227,7 +235,7 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     555,
-    'the dearest with the fewest pods go',
+    'the dearest nodes with the fewest pods go',
     consolidates(
       {
         objects: [
@@ -247,7 +255,7 @@ export const balancedFleetCases: readonly ConformanceCase[] = about('Balanced: c
   ),
   same(
     697,
-    'pools of either policy',
+    'pools of both policies',
     consolidates(
       {
         objects: [

@@ -31,13 +31,9 @@ const without = (key: string): Check =>
 
 export const watchedCases: readonly ConformanceCase[] = about('consolidation is skipped for', [
   notApplicable([104, 114, 125], 'events that say that a pool does not consolidate', eventsElsewhere),
-  same(
-    137,
-    'a node of a type that nobody knows',
-    run([poolWith(), of('n', sold('gone', 32, 3.2)), on('n', 'p')], none),
-  ),
-  same(150, 'a node without capacity type', without(capacity)),
-  same(163, 'a node without zone', without(labels.zone)),
+  same(137, 'a node of an unknown type', run([poolWith(), of('n', sold('gone', 32, 3.2)), on('n', 'p')], none)),
+  same(150, 'a node without a capacity type', without(capacity)),
+  same(163, 'a node without a zone', without(labels.zone)),
   notApplicable(
     [181, 230, 231, 232, 288, 289, 290, 331, 332, 333],
     'how many nodes might go, and how many commands were dropped',
@@ -59,17 +55,17 @@ const eachOf = (count: number): Outcome =>
   count === 0 ? none : { byGroup: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`pool-${i}`, count])) };
 
 export const budgetCases: readonly ConformanceCase[] = about('consolidation under budgets', [
-  same(366, 'three empty nodes of ten', run([limit('3'), empties(10)], { count: 3 }, { more: inSteps })),
-  same(388, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: inSteps })),
-  same(411, 'no empty node', run([limit('0'), empties(10)], none)),
+  same(366, 'three empty nodes of ten are removed', run([limit('3'), empties(10)], { count: 3 }, { more: inSteps })),
+  same(388, 'all empty nodes are removed', run([limit('100%'), empties(10)], { count: 10 }, { more: inSteps })),
+  same(411, 'no empty node is removed', run([limit('0'), empties(10)], none)),
   same(
     [433, 476],
-    'three of ten nodes with little on them',
+    'three of ten underutilized nodes are removed',
     run([limit('3'), busy(10)], { count: 3 }, { more: inSteps }),
   ),
-  same(522, 'two nodes of each pool', run(manyPools('2'), eachOf(2), { more: inSteps })),
-  same(588, 'all nodes of each pool', run(manyPools('100%'), eachOf(3), { more: inSteps })),
-  same(652, 'no node of each pool', run(manyPools('0'), none)),
+  same(522, 'two nodes of each pool are removed', run(manyPools('2'), eachOf(2), { more: inSteps })),
+  same(588, 'all nodes of each pool are removed', run(manyPools('100%'), eachOf(3), { more: inSteps })),
+  same(652, 'no node of either pool is removed', run(manyPools('0'), none)),
   notApplicable([714, 738, 802, 833, 903, 934], 'a look that budgets cut short is not the last', looks),
 ]);
 
@@ -105,27 +101,27 @@ const keeps = (options: object, n: readonly KubernetesObject[], ...rest: Kuberne
 const large: PodOptions = { cpu: '22', labels: { app: 'kept' } };
 
 export const replaceCases: readonly ConformanceCase[] = about('consolidation by replacement', [
-  ...twice([1058, 1059], 'a dear node makes way for a cheap one', (options) =>
+  ...twice([1058, 1059], 'a dear node is replaced by a cheap one', (options) =>
     run([poolWith(), of('n', last, options), on('n', 'p')], { gone: ['n'], cheaper: true }, spotToSpot),
   ),
   same(
     1061,
-    'spot does not follow spot with fewer than fifteen cheaper types',
+    'spot is not replaced by spot with fewer than fifteen cheaper types',
     run([poolWith(), of('n', dear, spot), on('n', 'p')], none, { more: { spotToSpot: true } }),
   ),
   same(
     1136,
-    'spot does not follow spot without the gate',
+    'spot is not replaced by spot without the gate',
     run([poolWith(), of('n', last, spot), on('n', 'p')], none, { catalogue: many }),
   ),
   same(
     1177,
-    'spot that is among the fifteen cheapest stays',
+    'spot among the fifteen cheapest types stays',
     run([poolWith(), of('n', many[10], spot), on('n', 'p')], none, spotToSpot),
   ),
   same(
     1247,
-    'the fifteen cheapest are asked for, in order of price',
+    'a claim lists the fifteen cheapest types in order of price',
     run(
       [poolWith(), of('n', last, spot), on('n', 'p')],
       { gone: ['n'], listed: names(15) },
@@ -134,7 +130,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
   ),
   same(
     1357,
-    'as many as minValues asks for, where that is more',
+    'a claim lists as many types as minValues needs, where that is more',
     run(
       [
         poolWith({}, { requirements: [{ ...op(labels.instanceType, 'Exists'), minValues: 17 }] }),
@@ -147,7 +143,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
   ),
   same(
     1476,
-    'fewer types than minValues asks for',
+    'fewer types than minValues refuse it',
     run(
       [
         poolWith({}, { requirements: [{ ...op(labels.instanceType, 'Exists'), minValues: 20 }] }),
@@ -160,7 +156,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
   ),
   same(
     1568,
-    'fifteen, where minValues asks for fewer',
+    'a claim lists fifteen types where minValues needs fewer',
     run(
       [
         poolWith({}, { requirements: [{ ...op(labels.instanceType, 'Exists'), minValues: 10 }] }),
@@ -171,7 +167,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
       spotToSpot,
     ),
   ),
-  ...twice([1777, 1778], 'the price leaves fewer types than minValues asks for', (options) =>
+  ...twice([1777, 1778], 'types that are too dear leave too few for minValues', (options) =>
     run(
       [
         poolWith(
@@ -187,7 +183,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
       spotToSpot,
     ),
   ),
-  ...twice([1836, 1837], 'another pool has no types', (options) =>
+  ...twice([1836, 1837], 'a pool without types does not affect the other', (options) =>
     run(
       [
         poolWith(),
@@ -199,10 +195,10 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
       spotToSpot,
     ),
   ),
-  ...twice([1890, 1891], 'a budget of pods keeps its node', (options) =>
+  ...twice([1890, 1891], 'a PodDisruptionBudget keeps its node', (options) =>
     keeps(options, of('n', last, options), on('n', 'p', large), budget({ maxUnavailable: 0 })),
   ),
-  ...twice([1977, 1978], 'a pod that is not Ready goes under AlwaysAllow', (options) =>
+  ...twice([1977, 1978], 'an unready pod under AlwaysAllow is evicted', (options) =>
     run(
       [
         poolWith(),
@@ -214,7 +210,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
       spotToSpot,
     ),
   ),
-  ...twice([2040, 2041], 'a budget of another namespace keeps nobody', (options) =>
+  ...twice([2040, 2041], 'a PodDisruptionBudget of another namespace keeps no node', (options) =>
     run(
       [
         poolWith(),
@@ -226,15 +222,15 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
       spotToSpot,
     ),
   ),
-  ...twice([2130, 2131], 'a node that is marked do-not-disrupt stays', (options) =>
+  ...twice([2130, 2131], 'a do-not-disrupt node stays', (options) =>
     keeps(options, marked(of('n', last, options), 'Node', protectedBy()), on('n', 'p', large)),
   ),
-  ...twice([2219, 2220], 'a node with a pod that is marked do-not-disrupt stays', (options) =>
+  ...twice([2219, 2220], 'a node with a do-not-disrupt pod stays', (options) =>
     keeps(options, of('n', last, options), ...marked([on('n', 'p', large)], 'Pod', protectedBy())),
   ),
   same(
     2222,
-    'a launch on spot that might be dearer',
+    'a spot launch that might be dearer is refused',
     run(
       [
         poolWith(),
@@ -254,7 +250,7 @@ export const replaceCases: readonly ConformanceCase[] = about('consolidation by 
   ),
   same(
     2301,
-    'a launch on demand that would be dearer',
+    'an on-demand launch that would be dearer is refused',
     run(
       [
         poolWith({}, { requirements: [oneOf(capacity, 'on-demand')] }),
@@ -318,15 +314,15 @@ const started = (minutes: number, value: string): KubernetesObject[] =>
 
 /** Of two cheap nodes, the second goes, and its pod moves to the first. */
 export const deleteCases: readonly ConformanceCase[] = about('consolidation by deletion', [
-  same(2421, 'a node whose pod fits elsewhere goes', deletes([...two(), ...onB()])),
+  same(2421, 'a node whose pod fits elsewhere is removed', deletes([...two(), ...onB()])),
   same(
     2462,
-    'a node with pods that just came stays; others go',
+    'a node with recent pod events stays, others are removed',
     run([onDemand({ consolidateAfter: '30s' }), two(claimed(of('a'), churned)), onB()].flat(), { gone: [] }),
   ),
   same(
     2496,
-    'another pool whose node class is gone',
+    'a pool with a missing node class does not affect the other',
     deletes([
       poolWith({}, { requirements: [oneOf(labels.instanceType, 'no-such-type')] }, 'empty'),
       ...two(),
@@ -335,64 +331,72 @@ export const deleteCases: readonly ConformanceCase[] = about('consolidation by d
   ),
   same(
     2539,
-    'room of nodes that no pool owns is used',
+    'room on nodes without a NodePool is used',
     deletes([unowned('own'), ...of('a'), on('a', 'p1'), on('a', 'p2')], { gone: ['a'], launched: [] }),
   ),
   same(
     2587,
-    'a budget of pods keeps its node',
+    'a PodDisruptionBudget keeps its node',
     deletes([...two(), ...onB({ ...kept, cpu: '2' }), budget({ maxUnavailable: 0 })], { gone: ['a'], launched: [] }),
   ),
   same(
     2644,
-    'a node that is marked do-not-disrupt stays',
+    'a do-not-disrupt node stays',
     deletes([...two(of('a'), marked(of('b'), 'Node', protectedBy())), ...onB()], { gone: ['a'], launched: [] }),
   ),
   same(
     2686,
-    'a node with a pod that is marked do-not-disrupt stays',
+    'a node with a do-not-disrupt pod stays',
     deletes([...two(), ...onB({}, protectedBy())], { gone: ['a'], launched: [] }),
   ),
   same(
     2729,
-    'it stays although its pool has a terminationGracePeriod',
+    'a do-not-disrupt node stays although its pool has a terminationGracePeriod',
     run(graceful([...two(), ...onB({}, protectedBy())]), { gone: ['a'], launched: [] }),
   ),
   same(
     2776,
-    'so does one that a budget of pods keeps',
+    'a PodDisruptionBudget keeps its node although the pool has a terminationGracePeriod',
     run(graceful([...two(), ...onB(kept), budget({ maxUnavailable: 0 })]), { gone: ['a'], launched: [] }),
   ),
   same(
     2824,
-    'do-not-disrupt for a while, which is not over',
+    'a do-not-disrupt duration that is not over keeps the node',
     deletes([...two(), ...started(10, '30m')], { gone: ['a'], launched: [] }),
   ),
-  same(2867, 'do-not-disrupt for a while, which is over', deletes([...two(), ...started(40, '30m')])),
+  same(
+    2867,
+    'a do-not-disrupt duration that is over does not keep the node',
+    deletes([...two(), ...started(40, '30m')]),
+  ),
   same(
     2916,
-    'do-not-disrupt with another value keeps nobody',
+    'an invalid do-not-disrupt value keeps no node',
     deletes([...two(), ...onB({}, protectedBy('no-duration'))]),
   ),
-  same(2956, 'pods without an owner go too', deletes([...two(), ...marked(onB(), 'Pod', { ownerReferences: [] })])),
+  same(
+    2956,
+    'pods without an owner are evicted',
+    deletes([...two(), ...marked(onB(), 'Pod', { ownerReferences: [] })]),
+  ),
   same(
     3004,
-    'a node that is not initialized is no place to go to',
+    'pods do not move to an uninitialized node',
     deletes([...two(of('a', cheap, { initialized: false }), of('b')), ...onB()], { gone: [] }),
   ),
   same(
     3050,
-    'nor is a node within its own consolidateAfter',
+    'pods do not move to a node within its consolidateAfter',
     run([onDemand({ consolidateAfter: '1m' }), two(claimed(of('a'), churned)), onB()].flat(), { gone: [] }),
   ),
   same(
     [],
-    'once that is over it is one',
+    'pods move to a node once its consolidateAfter is over',
     run([onDemand({ consolidateAfter: '1m' }), two(), onB()].flat(), { gone: ['b'], launched: [] }),
   ),
   same(
     3121,
-    'a node of a pool that never consolidates is a place to go to',
+    'pods move to a node of a pool with consolidateAfter Never',
     run(
       [
         onDemand(),
@@ -406,17 +410,17 @@ export const deleteCases: readonly ConformanceCase[] = about('consolidation by d
   ),
   same(
     3192,
-    'a replacement has no consolidateAfter to wait for',
+    'pods move to a replacement without waiting for consolidateAfter',
     run([onDemand({ consolidateAfter: '1m' }), of('n', dear), on('n', 'p')], { gone: ['n'], launched: ['cheap'] }),
   ),
   same(
     3390,
-    'a pod that pends for ever keeps no node',
+    'a pod that fits nowhere keeps no node',
     deletes([...two(), ...onB(), pod('q', { nodeSelector: { 'no-such': 'label' } })]),
   ),
   same(
     3442,
-    'a pod that would pend keeps its node',
+    'a pod that would become pending keeps its node',
     deletes(
       [
         ...of('a', cheap, { labels: { foo: '1' } }),
@@ -430,7 +434,7 @@ export const deleteCases: readonly ConformanceCase[] = about('consolidation by d
   ),
   same(
     3482,
-    'a pool that cannot be bought from',
+    'a pool without types launches no replacement',
     deletes([poolWith({}, { requirements: [op(labels.instanceType, 'DoesNotExist')] }, 'invalid'), ...two(), ...onB()]),
   ),
 ]);
@@ -450,12 +454,12 @@ export const severalCases: readonly ConformanceCase[] = about('consolidation of 
     'what changes while a command waits',
     waits,
   ),
-  ...twice([4027, 4028], 'three nodes make way for one', (options) =>
+  ...twice([4027, 4028], 'three nodes are replaced by one', (options) =>
     run([poolWith(), three(options)], { gone: ['a', 'b', 'c'], launched: ['t00'] }, spotToSpot),
   ),
   same(
     4030,
-    'three nodes make way for one, of which one is on spot',
+    'three nodes, one of them spot, are replaced by one',
     run(
       [
         poolWith(),
@@ -468,14 +472,14 @@ export const severalCases: readonly ConformanceCase[] = about('consolidation of 
       spotToSpot,
     ),
   ),
-  ...twice([4163, 4164], 'two nodes do not make way for one of the same type', (options) =>
+  ...twice([4163, 4164], 'two nodes are not replaced by one of the same type', (options) =>
     run(
       [poolLike(options), ...of('a', cheap, options), ...of('b', cheap, options), on('a', 'p1'), on('b', 'p2')],
       { count: 1, launched: [] },
       { more: { spotToSpot: true } },
     ),
   ),
-  ...twice([4298, 4299], 'several empty nodes go at once', (options) =>
+  ...twice([4298, 4299], 'several empty nodes are removed at once', (options) =>
     run(
       [poolWith(), ...of('a', cheap, options), ...of('b', cheap, options)],
       { gone: ['a', 'b'], launched: [] },
@@ -510,7 +514,7 @@ export const severalCases: readonly ConformanceCase[] = about('consolidation of 
   ),
   same(
     4952,
-    'a preferred anti-affinity keeps none under Ignore',
+    'a preferred anti-affinity keeps no node under Ignore',
     run(
       [onDemand(), ...two(of('a'), of('b')), on('b', 'p3', likesAntiAffinity('x', labels.hostname))],
       { gone: ['b'], launched: [] },
@@ -519,7 +523,7 @@ export const severalCases: readonly ConformanceCase[] = about('consolidation of 
   ),
   same(
     5017,
-    'a preferred type keeps none under Ignore',
+    'a preferred type keeps no node under Ignore',
     run(
       [poolWith(), of('n', dear), on('n', 'p', { likes: [oneOf(labels.instanceType, 'dear')] })],
       { gone: ['n'], launched: ['cheap'] },
@@ -528,7 +532,7 @@ export const severalCases: readonly ConformanceCase[] = about('consolidation of 
   ),
   same(
     5100,
-    'minValues is not relaxed for a consolidation',
+    'minValues is not relaxed',
     run(
       [
         poolWith({}, { requirements: [{ ...op(labels.instanceType, 'Exists'), minValues: 3 }, kindOf({})] }),

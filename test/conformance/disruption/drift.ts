@@ -97,18 +97,22 @@ const taint = [{ key: 'k', effect: 'NoExecute' }];
 
 /** pkg/controllers/nodeclaim/disruption/drift_test.go */
 export const claimDriftCases: readonly ConformanceCase[] = about('condition Drifted', [
-  same(83, 'what the provider says', drifts('AMIDrift', { provider: 'AMIDrift' })),
-  same(86, 'a claim without the label of its type', drifts('InstanceTypeNotFound', { claim: unlabelled })),
-  same(95, 'a type that is gone', drifts('InstanceTypeNotFound', { types: [] })),
-  same(104, 'a type that is offered nowhere', drifts('InstanceTypeNotFound', { types: [offers()] })),
+  same(83, "by the provider's drift reason", drifts('AMIDrift', { provider: 'AMIDrift' })),
+  same(
+    86,
+    'without the instance type label the type is not checked',
+    drifts('InstanceTypeNotFound', { claim: unlabelled }),
+  ),
+  same(95, 'by a type that no longer exists', drifts('InstanceTypeNotFound', { types: [] })),
+  same(104, 'by a type without offerings', drifts('InstanceTypeNotFound', { types: [offers()] })),
   same(
     116,
-    'a type that is offered elsewhere',
+    'by a type offered only elsewhere',
     drifts('InstanceTypeNotFound', { types: [offers([zone2, 'on-demand'])] }),
   ),
   same(
     134,
-    'the template comes before the provider',
+    "the template's drift comes before the provider's",
     drifts('NodePoolDrifted', {
       claim: claimOf({}, stamp('1', 'v')),
       pool: poolOf([], stamp('2', 'v')),
@@ -117,31 +121,31 @@ export const claimDriftCases: readonly ConformanceCase[] = about('condition Drif
   ),
   same(
     151,
-    'and so do requirements',
+    "drifted requirements come before the provider's",
     drifts('RequirementsDrifted', { pool: poolOf([oneOf(labels.zone, zone2)]), provider: 'AMIDrift' }),
   ),
-  same(166, 'a claim of which nobody knows whether it is launched', looked(false, 'Unknown')),
-  same(178, 'a claim that is not launched', looked(false, 'False')),
+  same(166, 'is removed while Launched is unknown', looked(false, 'Unknown')),
+  same(178, 'is removed while the claim is not launched', looked(false, 'False')),
   notApplicable(198, 'the condition goes', 'operator/drift.test.ts has what is written'),
-  same(228, 'other values', required(true, [oneOf(labels.capacityType, 'spot')])),
-  same(244, 'a requirement more', required(true, [oneOf(labels.arch, 'amd64')])),
-  same(261, 'fewer values', required(true, [oneOf(labels.os, 'windows')])),
-  same(277, 'more values', required(false, [oneOf(labels.os, 'linux', 'windows')])),
-  same(293, 'Exists', required(false, [op(labels.os, 'Exists')])),
-  same(309, 'DoesNotExist', required(true, [op(labels.os, 'DoesNotExist')])),
+  same(228, 'by other values of a requirement', required(true, [oneOf(labels.capacityType, 'spot')])),
+  same(244, 'by one more requirement', required(true, [oneOf(labels.arch, 'amd64')])),
+  same(261, 'by fewer values of a requirement', required(true, [oneOf(labels.os, 'windows')])),
+  same(277, 'not by more values of a requirement', required(false, [oneOf(labels.os, 'linux', 'windows')])),
+  same(293, 'by Exists', required(false, [op(labels.os, 'Exists')])),
+  same(309, 'by DoesNotExist', required(true, [op(labels.os, 'DoesNotExist')])),
   same(
     325,
-    'a number that is too small now',
+    'by a number that is too small now',
     required(true, [op('example.com/n', 'Gt', '10')], { 'example.com/n': '5' }),
   ),
   same(
     341,
-    'a number that is too large now',
+    'by a number that is too large now',
     required(true, [op('example.com/n', 'Lt', '1')], { 'example.com/n': '2' }),
   ),
   same(
     358,
-    'one of two claims',
+    'of one of two claims',
     gives(
       () =>
         ['linux', 'windows'].map((os) =>
@@ -150,22 +154,22 @@ export const claimDriftCases: readonly ConformanceCase[] = about('condition Drif
       [undefined, 'RequirementsDrifted'],
     ),
   ),
-  same(474, 'other annotations', rehashed({}, { annotations: { a: 'b' } })),
-  same(475, 'other labels', rehashed({}, { labels: { a: 'b' } })),
-  same(476, 'other taints', rehashed({ taints: taint })),
-  same(477, 'other startup taints', rehashed({ startupTaints: taint })),
-  same(478, 'another node class', rehashed({ nodeClassRef: { ...other.nodeClassRef, name: 'other' } })),
-  same(479, 'another expiry', rehashed({ expireAfter: '100m' })),
-  same(480, 'another grace period', rehashed({ terminationGracePeriod: '100m' })),
-  same(482, 'a pool without a hash', stamped(stamp('1', 'v'), {})),
-  same(489, 'a claim without a hash', stamped(stamp(undefined, 'v'), stamp('2', 'v'))),
-  same(498, 'hashes of two versions', stamped(stamp('1', 'v'), stamp('2', 'w'))),
-  same(512, 'a claim without a version', stamped(stamp('1'), stamp('2', 'v'))),
-  same(566, 'reserved, of which there are reserved and on-demand ones', left(false, 'reserved', 'on-demand')),
-  same(567, 'reserved, of which there are reserved ones', left(false, 'reserved')),
-  same(568, 'reserved, of which there are on-demand ones', left(false, 'on-demand')),
-  same(569, 'reserved, of which there are spot ones', left(true, 'spot')),
-  same(570, 'reserved, of which there are none', left(true)),
+  same(474, 'by other annotations', rehashed({}, { annotations: { a: 'b' } })),
+  same(475, 'by other labels', rehashed({}, { labels: { a: 'b' } })),
+  same(476, 'by other taints', rehashed({ taints: taint })),
+  same(477, 'by other startup taints', rehashed({ startupTaints: taint })),
+  same(478, 'by another node class', rehashed({ nodeClassRef: { ...other.nodeClassRef, name: 'other' } })),
+  same(479, 'by another expireAfter', rehashed({ expireAfter: '100m' })),
+  same(480, 'by another terminationGracePeriod', rehashed({ terminationGracePeriod: '100m' })),
+  same(482, 'not without a hash of the NodePool', stamped(stamp('1', 'v'), {})),
+  same(489, 'not without a hash of the claim', stamped(stamp(undefined, 'v'), stamp('2', 'v'))),
+  same(498, 'not between hashes of two versions', stamped(stamp('1', 'v'), stamp('2', 'w'))),
+  same(512, 'not without a hash version of the claim', stamped(stamp('1'), stamp('2', 'v'))),
+  same(566, 'of a reserved claim where reserved and on-demand offerings exist', left(false, 'reserved', 'on-demand')),
+  same(567, 'of a reserved claim where reserved offerings exist', left(false, 'reserved')),
+  same(568, 'of a reserved claim where only on-demand offerings exist', left(false, 'on-demand')),
+  same(569, 'of a reserved claim where only spot offerings exist', left(true, 'spot')),
+  same(570, 'of a reserved claim where no offerings exist', left(true)),
 ]);
 
 const idle = (expected: boolean, after: string, status: object, secondsAgo = 60): Check =>
@@ -182,19 +186,27 @@ const podEvent = (seconds: number) => ({ lastPodEventTime: new Date(now - second
 
 /** pkg/controllers/nodeclaim/disruption/consolidation_test.go */
 export const consolidatableCases: readonly ConformanceCase[] = about('condition Consolidatable', [
-  same(85, 'some time after a pod came or went', idle(true, '1m', { ...initialized('True'), ...podEvent(60) })),
-  same(99, 'some time after initialization, where no pod ever came', idle(true, '1m', initialized('True', 1 / 60))),
-  same(116, 'not before', idle(false, '1m', { ...initialized('True'), ...podEvent(59) })),
-  same(125, 'never', idle(false, 'Never', { ...initialized('True'), ...podEvent(60) })),
-  same(134, 'not while nobody knows whether it is initialized', idle(false, '0s', initialized('Unknown'))),
-  same(143, 'not before it is initialized', idle(false, '0s', initialized('False'))),
+  same(
+    85,
+    'is set consolidateAfter after the last pod event',
+    idle(true, '1m', { ...initialized('True'), ...podEvent(60) }),
+  ),
+  same(
+    99,
+    'is set consolidateAfter after initialization without pod events',
+    idle(true, '1m', initialized('True', 1 / 60)),
+  ),
+  same(116, 'is not set before', idle(false, '1m', { ...initialized('True'), ...podEvent(59) })),
+  same(125, 'is not set under Never', idle(false, 'Never', { ...initialized('True'), ...podEvent(60) })),
+  same(134, 'is not set while Initialized is unknown', idle(false, '0s', initialized('Unknown'))),
+  same(143, 'is not set before initialization', idle(false, '0s', initialized('False'))),
 ]);
 
 /** pkg/controllers/nodeclaim/disruption/suite_test.go */
 export const claimConditionCases: readonly ConformanceCase[] = about('conditions of a claim', [
   same(
     140,
-    'a node of a static pool never is Consolidatable',
+    'a node of a static pool is never Consolidatable',
     gives(() => {
       const claim = { ...nodeClaim('c'), status: { ...initialized('True'), ...podEvent(3600) } };
       return consolidatableAt({ claim, pool: poolOf([], {}, { replicas: 1 }), pods: [], pricePerHour: 1 });
@@ -216,10 +228,10 @@ const migrated = (claim: object, expected: object, drifted = false): Check =>
 
 /** pkg/controllers/nodepool/hash/suite_test.go */
 export const poolHashCases: readonly ConformanceCase[] = about('hash of a NodePool', [
-  same(109, 'labels and annotations change the hash', rehashed({}, { labels: { a: 'b' }, annotations: { c: 'd' } })),
+  same(109, 'changes with labels and annotations', rehashed({}, { labels: { a: 'b' }, annotations: { c: 'd' } })),
   same(
     126,
-    'limits, weight, disruption and requirements do not',
+    'does not change with limits, weight, disruption and requirements',
     gives(() => {
       const changed = poolOf([oneOf(labels.zone, 'x')], {}, behaviour).spec.template;
       return nodePoolHash(changed) === nodePoolHash(poolOf().spec.template);
@@ -227,16 +239,16 @@ export const poolHashCases: readonly ConformanceCase[] = about('hash of a NodePo
   ),
   same(
     163,
-    'a claim of another version gets hash and version',
+    'of a claim of another version is written again with the version',
     migrated(stamp('old', 'test'), {
       [annotations.nodePoolHash]: 'new',
       [annotations.nodePoolHashVersion]: nodePoolHashVersion,
     }),
   ),
-  same(200, 'a claim of this version keeps its hash', migrated(stamp('old', nodePoolHashVersion), {})),
+  same(200, 'of a claim of this version is kept', migrated(stamp('old', nodePoolHashVersion), {})),
   same(
     228,
-    'a drifted claim of another version keeps its hash',
+    'of a drifted claim of another version is kept',
     migrated(
       stamp('old', 'test'),
       { [annotations.nodePoolHash]: 'old', [annotations.nodePoolHashVersion]: nodePoolHashVersion },

@@ -43,48 +43,44 @@ export const singleNodeCases: readonly ConformanceCase[] = about('order of singl
 
 export const emptinessCases: readonly ConformanceCase[] = about('emptiness', [
   notApplicable(86, 'how many nodes might go', 'a metric'),
-  same(111, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
-  same(153, 'no empty node', run([limit('0%'), empties(10)], { count: 0 })),
-  same(194, 'three empty nodes', run([limit('30%'), empties(10)], { count: 3 }, { more: one })),
-  same(236, 'two of each pool', run(pools('2'), eachOf(2), { more: one })),
-  same(302, 'all of each pool', run(pools('100%'), eachOf(3), { more: one })),
-  same(369, 'an empty node goes', run([onDemand(), of('n')], gone)),
+  same(111, 'all empty nodes are removed', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
+  same(153, 'no empty node is removed', run([limit('0%'), empties(10)], { count: 0 })),
+  same(194, 'three empty nodes are removed', run([limit('30%'), empties(10)], { count: 3 }, { more: one })),
+  same(236, 'two nodes of each pool are removed', run(pools('2'), eachOf(2), { more: one })),
+  same(302, 'all nodes of each pool are removed', run(pools('100%'), eachOf(3), { more: one })),
+  same(369, 'an empty node is removed', run([onDemand(), of('n')], gone)),
   notApplicable(
     385,
     'an empty node that has drifted as well',
     'workflows/disruption starts one disruption a node, whichever reason comes first',
   ),
   notApplicable([405, 465], 'a node whose condition does not say that it is consolidatable', ripe),
-  same(
-    419,
-    'a node that is marked do-not-disrupt stays',
-    run([onDemand(), marked(of('n'), 'Node', doNotDisrupt('true'))], stays),
-  ),
+  same(419, 'a do-not-disrupt node stays', run([onDemand(), marked(of('n'), 'Node', doNotDisrupt('true'))], stays)),
   same(
     433,
-    'one that is marked false does not',
+    'a node with do-not-disrupt false is removed',
     run([onDemand(), marked(of('n'), 'Node', doNotDisrupt('false'))], gone),
   ),
   same(450, 'a node with a pod is not empty', run([onDemand(), of('n'), on('n', 'p', { cpu: '4' })], stays)),
-  same(479, 'several empty nodes go at once', run([onDemand(), empties(3)], { count: 3 }, { more: one })),
+  same(479, 'several empty nodes are removed at once', run([onDemand(), empties(3)], { count: 3 }, { more: one })),
   same(
     499,
-    'a pod that waits for a node of another size does not keep an empty one',
+    'a pending pod that needs another node does not keep an empty one',
     run([onDemand(), of('n'), pod('p', { cpu: '30' })], gone),
   ),
   same(
     557,
-    'a node with a DaemonSet pod alone is empty',
+    'a node with only a DaemonSet pod is empty',
     run([onDemand(), daemonSet('o', { cpu: '100m' }), of('n'), owned('DaemonSet', false)], gone),
   ),
   same(
     606,
-    'so is one whose pods of a Deployment are on their way out',
+    'a node with only terminating pods of a Deployment is empty',
     run([onDemand(), of('n'), owned('ReplicaSet', true)], gone),
   ),
   same(
     664,
-    'pods of a StatefulSet on their way out come again',
+    'a node with terminating pods of a StatefulSet is not empty',
     run([onDemand(), of('n'), marked(owned('StatefulSet', true), 'Pod', {})], stays),
   ),
   same(
@@ -92,7 +88,11 @@ export const emptinessCases: readonly ConformanceCase[] = about('emptiness', [
     'an empty node within consolidateAfter stays',
     run([onDemand({ consolidateAfter: '30s' }), claimed(of('n'), { lastPodEventTime: '2026-01-01T23:59:50Z' })], stays),
   ),
-  same([], 'and goes when that is over', run([onDemand({ consolidateAfter: '30s' }), of('n')], gone)),
+  same(
+    [],
+    'an empty node is removed once consolidateAfter is over',
+    run([onDemand({ consolidateAfter: '30s' }), of('n')], gone),
+  ),
   same(758, 'an empty node of a static pool stays', run([poolWith({}, { replicas: 1 }), of('n')], stays)),
 ]);
 
@@ -114,33 +114,25 @@ const kept = (replicas: number, cpu = '3'): KubernetesObject[] => [template(cpu)
 
 /** Capacity buffers: what is kept free on a node keeps the node. */
 export const emptyBufferCases: readonly ConformanceCase[] = about('emptiness with capacity buffers', [
-  same(808, 'a node that holds what a buffer keeps free stays', run([onDemand(), of('n'), kept(1)], stays)),
-  same(825, 'it goes once the buffer is gone', run([onDemand(), of('n')], gone)),
+  same(808, "a node with a buffer's pods stays", run([onDemand(), of('n'), kept(1)], stays)),
+  same(825, 'it is removed once the buffer is gone', run([onDemand(), of('n')], gone)),
   same(
     849,
-    'of two nodes the one that holds it stays',
+    'of two nodes the one with the buffer stays',
     run([onDemand(), of('n'), of('m'), kept(1)], { count: 1, launched: [] }),
   ),
-  same(
-    868,
-    'a node with pods and what is kept free is not empty',
-    run([onDemand(), of('n'), on('n', 'p'), kept(1)], stays),
-  ),
-  same(886, 'two nodes that hold it stay', run([onDemand(), of('n'), of('m'), kept(2)], stays)),
-  same(904, 'a buffer of none keeps no node', run([onDemand(), of('n'), kept(0)], gone)),
+  same(868, 'a node with pods and a buffer is not empty', run([onDemand(), of('n'), on('n', 'p'), kept(1)], stays)),
+  same(886, 'two nodes that a buffer needs stay', run([onDemand(), of('n'), of('m'), kept(2)], stays)),
+  same(904, 'a buffer of size 0 keeps no node', run([onDemand(), of('n'), kept(0)], gone)),
 ]);
 
 /** The same in consolidation_test.go. */
 export const bufferCases: readonly ConformanceCase[] = about('consolidation with capacity buffers', [
-  same(
-    [5147, 5192],
-    'a node with nothing but what a buffer keeps free is not empty',
-    run([onDemand(), of('n'), kept(1)], stays),
-  ),
+  same([5147, 5192], "a node with only a buffer's pods is not removed", run([onDemand(), of('n'), kept(1)], stays)),
   same(
     5165,
-    'a node with pods and what a buffer keeps free makes way for a smaller one',
+    'a node with pods and a buffer is replaced by a smaller one',
     run([onDemand(), of('n', dear), on('n', 'p'), kept(1)], { gone: ['n'], launched: ['cheap'] }),
   ),
-  same(5246, 'once the buffer is gone its node goes', run([onDemand(), of('n')], gone)),
+  same(5246, 'a node is removed once its buffer is gone', run([onDemand(), of('n')], gone)),
 ]);

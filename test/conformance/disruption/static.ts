@@ -89,13 +89,13 @@ export const staticProvisioningCases: readonly ConformanceCase[] = about('static
     'when claims are created, and what stands in them',
     workflow,
   ),
-  same(201, 'more nodes than replicas', creates(0, 2, members(3))),
-  same(250, 'no node yet', creates(2, 2, [])),
-  same(270, 'fewer nodes than replicas', creates(3, 5, members(2))),
-  same(305, 'as many nodes as replicas', creates(0, 2, members(2))),
-  same(356, 'limits of nodes that are used up', creates(0, 10, members(5), 5)),
-  same(441, 'no replicas', creates(0, 0, [])),
-  same(512, 'many replicas', creates(1000, 1000, [])),
+  same(201, 'none with more nodes than replicas', creates(0, 2, members(3))),
+  same(250, 'all without any node', creates(2, 2, [])),
+  same(270, 'the missing ones with fewer nodes than replicas', creates(3, 5, members(2))),
+  same(305, 'none with as many nodes as replicas', creates(0, 2, members(2))),
+  same(356, 'none where limits.nodes is used up', creates(0, 10, members(5), 5)),
+  same(441, 'none with 0 replicas', creates(0, 0, [])),
+  same(512, 'many with many replicas', creates(1000, 1000, [])),
   notApplicable([610, 611, 612, 613, 614], 'which changes wake the controller', helpers),
 ]);
 
@@ -111,30 +111,30 @@ const ranked = [
 
 export const staticDeprovisioningCases: readonly ConformanceCase[] = about('static NodePool: removing nodes', [
   notApplicable([117, 151, 160, 385], 'when claims are deleted', workflow),
-  same(197, 'no more nodes than replicas', removes([], 3, members(2))),
+  same(197, 'none with no more nodes than replicas', removes([], 3, members(2))),
   same(
     235,
-    'nodes that are being deleted count no more',
+    'deleting nodes no longer count',
     removes(['n0'], 1, [...members(2), ...members(2, { leaving: true }, 'x')]),
   ),
   same(
     284,
-    'more nodes than replicas',
+    'the surplus with more nodes than replicas',
     gives(() => planned(2, members(4)).remove.length, 2),
   ),
   same(
     323,
-    'no replicas',
+    'all with 0 replicas',
     gives(() => planned(0, members(3)).remove.length, 3),
   ),
-  same(369, 'no nodes', removes([], 0, [])),
+  same(369, 'none without nodes', removes([], 0, [])),
   same(
     438,
     'claims without an instance go first',
     removes(['late0'], 2, [...busy, ...members(1, { providerID: '', pods: [] }, 'late')]),
   ),
   same(513, 'then nodes with DaemonSet pods alone', removes(['empty0'], 2, [...busy, ...empty])),
-  same(579, 'others where these are not enough', removes(['busy0', 'empty0'], 1, [...busy, ...empty])),
+  same(579, 'then other nodes where these are not enough', removes(['busy0', 'empty0'], 1, [...busy, ...empty])),
   same(763, 'eight to six: nodes with DaemonSet pods alone', removes(['a0', 'a1'], 6, ranked)),
   same(764, 'to four: those whose pods cost little', removes(['a0', 'a1', 'b0', 'b1'], 4, ranked)),
   same(765, 'to two: those whose pods cost much', removes(['a0', 'a1', 'b0', 'b1', 'c0', 'c1'], 2, ranked)),
@@ -151,12 +151,12 @@ const budgets =
 const marked = member('n0', { marked: true });
 export const staticDriftCases: readonly ConformanceCase[] = about('static NodePool: drift', [
   notApplicable([84, 143, 203, 670], 'budgets of static pools', budgets),
-  same(367, 'limits of nodes that leave no room', room(0, 5, members(5), 5)),
-  same(405, 'limits of nodes that leave room for all', room(5, 5, members(5), 10)),
-  same([463, 521], 'limits of nodes that leave room for some', room(2, 5, members(5), 7)),
-  same(578, 'more nodes than replicas: these go first', room(0, 5, members(7), 20)),
-  same(826, 'no replicas', room(100, 0, [])),
-  same(838, 'no limits of nodes', room(100, 5, members(5))),
+  same(367, 'none where limits.nodes leaves no room', room(0, 5, members(5), 5)),
+  same(405, 'all where limits.nodes leaves room', room(5, 5, members(5), 10)),
+  same([463, 521], 'some where limits.nodes leaves room for some', room(2, 5, members(5), 7)),
+  same(578, 'surplus nodes are removed first', room(0, 5, members(7), 20)),
+  same(826, 'with 0 replicas', room(100, 0, [])),
+  same(838, 'all without limits.nodes', room(100, 5, members(5))),
   notApplicable(
     [876, 892],
     'nodes that have not drifted',
@@ -164,7 +164,7 @@ export const staticDriftCases: readonly ConformanceCase[] = about('static NodePo
   ),
   same(
     908,
-    'a node that is marked do-not-disrupt',
+    'a do-not-disrupt node stays',
     gives(
       () =>
         whyNotCandidate(

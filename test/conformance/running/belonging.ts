@@ -44,24 +44,24 @@ const podsOn =
 
 /** pkg/utils/node/suite_test.go */
 export const nodeUtilCases: readonly ConformanceCase[] = about('claim of a Node', [
-  same(66, 'the claim of a Node', finds('c1', providerID, claimOf)),
-  same(77, 'a Node of another instance', finds(undefined, 'fake:///a/i-2', claimOf)),
-  same(87, 'a Node without an instance', finds(undefined, undefined, claimOf)),
+  same(66, 'is found by its Node', finds('c1', providerID, claimOf)),
+  same(77, 'is none for a Node of another instance', finds(undefined, 'fake:///a/i-2', claimOf)),
+  same(87, 'is none for a Node without an instance', finds(undefined, undefined, claimOf)),
   same(98, 'pods without a Node', finds([], providerID, podsOn(''))),
   same(103, 'a Node without pods', finds([], providerID, podsOn('n3'))),
-  same(110, 'pods that need another place', finds(['web'], providerID, podsOn('n1'))),
+  same(110, 'its pods that need another place', finds(['web'], providerID, podsOn('n1'))),
 ]);
 
 /** pkg/utils/nodeclaim/suite_test.go */
 export const claimUtilCases: readonly ConformanceCase[] = about('Node of a claim', [
   same(
     118,
-    'the claim owns its Node',
+    'is owned by the claim',
     joins(['uid-c1'], (node) => node.metadata.ownerReferences?.map(({ uid }) => uid)),
   ),
   same(
     140,
-    'the Node of a claim',
+    'is found by its claim',
     finds(
       'n1',
       providerID,
@@ -70,7 +70,7 @@ export const claimUtilCases: readonly ConformanceCase[] = about('Node of a claim
   ),
   same(
     158,
-    'claims of a pool',
+    'claims of a NodePool',
     finds(['c1'], providerID, ({ deps }) =>
       managedClaims(deps)
         .filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'default')

@@ -15,11 +15,11 @@ const lost = (expected: unknown, names: readonly string[], options: Parameters<t
 
 /** pkg/controllers/nodeclaim/garbagecollection/suite_test.go */
 export const garbageCases: readonly ConformanceCase[] = about('garbage collection of claims', [
-  same(85, 'a claim whose instance is gone and whose Node is not Ready goes', lost(0, ['n1'], { isReady: false })),
-  same(112, 'but not while its Node is Ready', lost(1, ['n1'])),
+  same(85, 'a claim without instance whose Node is NotReady is deleted', lost(0, ['n1'], { isReady: false })),
+  same(112, 'a claim without instance whose Node is Ready stays', lost(1, ['n1'])),
   same(
     136,
-    'a hundred of them',
+    'a hundred claims are deleted',
     lost(
       0,
       Array.from({ length: 100 }, (_, i) => `n${i}`),
@@ -28,12 +28,12 @@ export const garbageCases: readonly ConformanceCase[] = about('garbage collectio
   ),
   same(
     178,
-    'one that has not registered is left to its timeout',
+    'an unregistered claim is left to its timeout',
     lost(1, ['n1'], { conditions: ['Launched'], withoutNode: true }),
   ),
   same(
     201,
-    'so is one with an instance',
+    'a claim with an instance stays',
     running(true, async (it) => {
       await ask(it, {}, 'c1', 6 * minute);
       return isThere(it, 'NodeClaim', 'c1');
@@ -78,10 +78,10 @@ const expires = (
 
 /** pkg/controllers/nodeclaim/expiration/suite_test.go */
 export const expirationCases: readonly ConformanceCase[] = about('expiration', [
-  same([90, 106], 'expired nodes are counted', expires(once, expired)),
+  same([90, 106], 'counts expired nodes', expires(once, expired)),
   same(
     122,
-    'so are the pods that it moves',
+    'counts the pods of expired nodes',
     expires(
       [2],
       (it) => it.measured.filter(({ name }) => name === 'pods_disruption_initiated_total').map(({ by }) => by),
@@ -92,27 +92,27 @@ export const expirationCases: readonly ConformanceCase[] = about('expiration', [
   ),
   same(
     185,
-    'an expired claim goes',
+    'deletes an expired claim',
     expires(false, (it) => isThere(it, 'NodeClaim')),
   ),
   same(
     186,
-    'not that of another provider',
+    'leaves claims of another provider',
     expires(true, (it) => isThere(it, 'NodeClaim'), { spec: foreign }),
   ),
   same(
     189,
-    'nor one that never expires',
+    'leaves a claim with expireAfter Never',
     expires(true, (it) => isThere(it, 'NodeClaim'), { spec: { expireAfter: 'Never' } }),
   ),
   same(
     195,
-    'nor one whose time has not come',
+    'leaves a claim before its time',
     expires(true, (it) => isThere(it, 'NodeClaim'), { spec: { expireAfter: '10h' } }),
   ),
   same(
     201,
-    'the age of the claim counts',
+    'counts from the creation of the claim',
     running(false, async (it) => {
       const created = { creationTimestamp: new Date(startMs - 2 * 60 * minute).toISOString().replace('.000', '') };
       runningNode(it, 'n1', { spec: { expireAfter: '1h' }, claim: created });
@@ -122,7 +122,7 @@ export const expirationCases: readonly ConformanceCase[] = about('expiration', [
   ),
   same(
     212,
-    'when its time is over',
+    'deletes a claim when its time is over',
     expires(
       [true, false],
       async (it) => {
@@ -135,7 +135,7 @@ export const expirationCases: readonly ConformanceCase[] = about('expiration', [
   ),
   same(
     221,
-    'once',
+    'deletes a claim once',
     expires(once, expired, {
       claim: { finalizers: ['karpenter.sh/termination', 'example.com/held'] },
       afterMs: 30 * minute,

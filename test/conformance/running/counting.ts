@@ -49,7 +49,7 @@ const later = async (it: Running): Promise<void> => it.pass(10 * second);
 const usageCases: readonly ConformanceCase[] = about('resources in the status of a NodePool', [
   same(
     119,
-    'not of pools of another provider',
+    'are not written for pools of another provider',
     counts(undefined, async (it) => {
       addOther(it, foreign);
       runningNode(it, 'n1', { spec: foreign, claim: { labels: { [labels.nodePool]: 'other' } } });
@@ -57,10 +57,10 @@ const usageCases: readonly ConformanceCase[] = about('resources in the status of
       return usage(it, 'other');
     }),
   ),
-  same(149, 'nothing is said as zero', counts(zero, usage)),
+  same(149, 'are 0 without claims', counts(zero, usage)),
   same(
     155,
-    'the claim counts until its node says what it has (limits/counted-capacity)',
+    'count the claim until its node has capacity (limits/counted-capacity)',
     counts(
       [
         { ...zero, ...small, nodes: '1' },
@@ -80,7 +80,7 @@ const usageCases: readonly ConformanceCase[] = about('resources in the status of
   ),
   same(
     191,
-    'more with a new node',
+    'grow with a new node',
     counts({ ...zero, ...small, nodes: '1' }, async (it) => {
       holds(it, 'n1', small);
       await later(it);
@@ -89,7 +89,7 @@ const usageCases: readonly ConformanceCase[] = about('resources in the status of
   ),
   same(
     207,
-    'less without one',
+    'shrink with a removed node',
     counts(
       [
         { ...zero, cpu: '600m', pods: '1256', memory: '6Gi', nodes: '2' },
@@ -108,7 +108,7 @@ const usageCases: readonly ConformanceCase[] = about('resources in the status of
   ),
   same(
     240,
-    'nothing without any',
+    'are 0 without nodes',
     counts(zero, async (it) => {
       holds(it, 'n1', small);
       await later(it);
@@ -120,10 +120,10 @@ const usageCases: readonly ConformanceCase[] = about('resources in the status of
 ]);
 
 const countCases: readonly ConformanceCase[] = about('nodes in the status of a NodePool', [
-  same(267, 'no nodes', counts(0, count)),
+  same(267, 'are 0 without any', counts(0, count)),
   same(
     274,
-    'two nodes',
+    'are two with two',
     counts(2, async (it) => {
       for (const name of ['n1', 'n2']) holds(it, name, small);
       await later(it);
@@ -132,7 +132,7 @@ const countCases: readonly ConformanceCase[] = about('nodes in the status of a N
   ),
   same(
     284,
-    'as they come and go',
+    'follow nodes that are added and removed',
     counts([0, 1, 2, 1, 0], async (it) => {
       const counts = [count(it)];
       for (const change of [
@@ -150,7 +150,7 @@ const countCases: readonly ConformanceCase[] = about('nodes in the status of a N
   ),
   same(
     321,
-    'of each pool',
+    'are those of each pool',
     counts([1, 2], async (it) => {
       addOther(it, { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } });
       holds(it, 'n1', small);
@@ -161,7 +161,7 @@ const countCases: readonly ConformanceCase[] = about('nodes in the status of a N
   ),
   same(
     377,
-    'of a static pool those that are there',
+    'of a static pool are those that exist',
     counts(
       [2, 3],
       async (it) => {
@@ -190,7 +190,7 @@ function bind(it: Running, name: string): void {
 export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime of a claim', [
   same(
     98,
-    'a pod that is bound',
+    'is set when a pod is bound',
     running(true, async (it) => {
       runningNode(it);
       await it.pass(5 * second);
@@ -201,7 +201,7 @@ export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime
   ),
   same(
     106,
-    'not without its Node',
+    'is not set without the Node',
     running(undefined, async (it) => {
       runningNode(it, 'n1', { withoutNode: true });
       bind(it, 'web');
@@ -211,7 +211,7 @@ export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime
   ),
   same(
     113,
-    'a Node without a claim does no harm',
+    'is not needed for a Node without a claim',
     running(undefined, async (it) => {
       runningNode(it, 'n1', { withoutClaim: true });
       bind(it, 'web');
@@ -221,7 +221,7 @@ export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime
   ),
   same(
     117,
-    'the last one counts',
+    'is that of the last pod event',
     running(true, async (it) => {
       runningNode(it);
       const claim = it.get('NodeClaim', 'n1')!;
@@ -234,7 +234,7 @@ export const podEventCases: readonly ConformanceCase[] = about('lastPodEventTime
   ),
   same(
     126,
-    'several within ten seconds are one',
+    'is written once within ten seconds',
     running([true, true], async (it) => {
       runningNode(it);
       await it.pass(second);

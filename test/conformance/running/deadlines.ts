@@ -29,19 +29,19 @@ const graceOf = (seconds: number, more: { metadata?: object; spec?: object } = {
 const deadlineCases: readonly ConformanceCase[] = about('drain before the deadline', [
   same(
     751,
-    'a protected pod ends early enough for its grace',
+    'a protected pod is deleted in time for its grace period',
     withDeadline({ web: graceOf(300, protectedPod) }, ['web'], (it) => Promise.resolve(ending(it, 'web'))),
   ),
   same(
     777,
-    'a later tier does not wait where its grace would not',
+    'a later tier does not wait where its grace period would not fit',
     withDeadline({ plain: graceOf(30), critical: graceOf(600, critical) }, ['critical'], (it) =>
       Promise.resolve(ending(it, 'critical')),
     ),
   ),
   same(
     810,
-    'a protected pod with less grace stays as long',
+    'a protected pod with a shorter grace period stays as long',
     withDeadline({ web: graceOf(60, protectedPod) }, { at100: [], at265: ['web'] }, async (it) => {
       await it.pass(88 * second);
       const at100 = ending(it, 'web');
@@ -51,7 +51,7 @@ const deadlineCases: readonly ConformanceCase[] = about('drain before the deadli
   ),
   same(
     845,
-    'a pod that ends later than the node is cut short',
+    'a pod that would end after the node is cut short',
     running(true, async (it) => {
       runningNode(it, 'n1', {
         spec: { terminationGracePeriod: '300s' },
@@ -67,7 +67,7 @@ const deadlineCases: readonly ConformanceCase[] = about('drain before the deadli
   ),
   same(
     880,
-    'five seconds at least',
+    'leaves at least five seconds',
     drains({}, { tainted: true, drained: 'Unknown/Draining', later: [] }, async (it) => ({
       tainted: it.get('Node', 'n1')?.spec?.taints?.some(({ key }) => key === taints.disrupted.key),
       drained: said(it, 'Drained'),
@@ -86,7 +86,7 @@ const attachment = (it: Running, name: string): void =>
 const volumeCases: readonly ConformanceCase[] = about('volumes of a drained node', [
   same(
     909,
-    'attached volumes are waited for',
+    'attached ones are waited for',
     running({ waits: 'Unknown/AwaitingVolumeDetachment', there: true, left: [] }, async (it) => {
       runningNode(it);
       attachment(it, 'foo');
@@ -99,7 +99,7 @@ const volumeCases: readonly ConformanceCase[] = about('volumes of a drained node
   ),
   same(
     935,
-    'but not those of pods that stay',
+    'those of pods that stay are not waited for',
     running({ waits: 'Unknown/AwaitingVolumeDetachment', left: [] }, async (it) => {
       runningNode(it);
       attachment(it, 'foo');
@@ -123,7 +123,7 @@ const volumeCases: readonly ConformanceCase[] = about('volumes of a drained node
   ),
   same(
     978,
-    'nor past the deadline',
+    'none is waited for past the deadline',
     running({ waits: 'Unknown/AwaitingVolumeDetachment', left: [] }, async (it) => {
       runningNode(it, 'n1', { claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, minute) } } });
       attachment(it, 'foo');
@@ -147,9 +147,9 @@ const measures = (...names: readonly string[]): Check =>
   );
 
 const metricCases: readonly ConformanceCase[] = about('metrics of termination', [
-  same(1010, 'how long it took is observed', measures('nodes_termination_duration_seconds')),
-  same(1024, 'drained and terminated nodes are counted', measures('nodes_drained_total', 'nodes_terminated_total')),
-  same(1038, 'how long it lived is observed', measures('nodes_lifetime_duration_seconds')),
+  same(1010, 'duration of a termination', measures('nodes_termination_duration_seconds')),
+  same(1024, 'number of drained and terminated nodes', measures('nodes_drained_total', 'nodes_terminated_total')),
+  same(1038, 'lifetime of a node', measures('nodes_lifetime_duration_seconds')),
 ]);
 
 /** What pkg/controllers/node/termination/suite_test.go has of deadlines, volumes and metrics. */

@@ -39,14 +39,14 @@ const failing = (it: Running): readonly (string | undefined)[] =>
 const evictionCases: readonly ConformanceCase[] = about('eviction', [
   same(
     104,
-    'a pod that is gone',
+    'of a pod that is gone',
     drained([[], []], (it) => [it.eventReasons('web'), codes(it)], {
       pod: { spec: { nodeName: 'n2' } },
     }),
   ),
   same(
     108,
-    'a pod that came again under the name',
+    'of a pod created anew under the same name is refused',
     running([[], false], async (it) => {
       runningNode(it);
       podOn(it, 'web');
@@ -57,22 +57,22 @@ const evictionCases: readonly ConformanceCase[] = about('eviction', [
   ),
   same(
     114,
-    'without a budget it is evicted',
+    'succeeds without a PodDisruptionBudget',
     drained([['Evicted'], ['200']], (it) => [it.eventReasons('web'), codes(it)]),
   ),
   same(
     121,
-    'with one that allows it too',
+    'succeeds where the PodDisruptionBudget allows it',
     drained(['Evicted'], (it) => it.eventReasons('web'), { budgets: [1] }),
   ),
   same(
     131,
-    'one that does not is told of',
+    'blocked by a PodDisruptionBudget is reported',
     drained([[], ['429'], 1], (it) => [it.eventReasons('web'), codes(it), failing(it).length], { budgets: [0] }),
   ),
   same(
     144,
-    'so are two',
+    'blocked by two PodDisruptionBudgets is reported',
     drained(
       [[], ['500'], true],
       (it) => [it.eventReasons('web'), codes(it), failing(it)[0]?.includes('more than one PodDisruptionBudget')],
@@ -86,12 +86,12 @@ const evictionCases: readonly ConformanceCase[] = about('eviction', [
   ),
   same(
     183,
-    'drained pods are counted',
+    'is counted',
     drained([[''], ['200']], (it) => [reasons(it), codes(it)]),
   ),
   same(
     191,
-    'by why the node is disrupted',
+    'is counted by the reason of the disruption',
     running([['Underutilized'], ['200']], async (it) => {
       runningNode(it);
       podOn(it, 'web');
@@ -131,7 +131,7 @@ const forced = (expected: unknown, deadlineMs: number, result: (it: Running) => 
 const forceCases: readonly ConformanceCase[] = about('deletion of pods at the deadline', [
   same(
     220,
-    'too late for its grace it is deleted in spite of its budget',
+    'happens in spite of a PodDisruptionBudget when the grace period needs it',
     forced([['web'], ['Disrupted'], 1], minute, (it) => [
       ending(it, 'web'),
       it.eventReasons('web'),
@@ -140,7 +140,7 @@ const forceCases: readonly ConformanceCase[] = about('deletion of pods at the de
   ),
   same(
     237,
-    'also one that was asked for before',
+    'happens to a pod that is already terminating too long',
     running([[], ['web']], async (it) => {
       runningNode(it, 'n1', {
         claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, 3 * minute) } },
@@ -158,7 +158,7 @@ const forceCases: readonly ConformanceCase[] = about('deletion of pods at the de
   ),
   same(
     254,
-    'a deadline never moves back',
+    'the deadline is never later than before',
     forced(['web'], minute, async (it) => {
       await it.kube.patch(
         'NodeClaim',
@@ -171,7 +171,7 @@ const forceCases: readonly ConformanceCase[] = about('deletion of pods at the de
   ),
   same(
     274,
-    'a pod that is gone already',
+    'of a pod that is gone',
     running([], async (it) => {
       runningNode(it, 'n1', { claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, minute) } } });
       podOn(it, 'web', { spec: { terminationGracePeriodSeconds: 120 } });
@@ -192,7 +192,7 @@ const forceCases: readonly ConformanceCase[] = about('deletion of pods at the de
   ),
   same(
     284,
-    'past the deadline it has one second',
+    'past the deadline leaves one second',
     forced(1, -60 * minute, (it) => it.get('Pod', 'web')?.metadata.deletionGracePeriodSeconds, {
       metadata: { finalizers: ['example.com/held'] },
     }),

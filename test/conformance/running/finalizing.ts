@@ -21,7 +21,7 @@ const lasting = ['Launched', 'Registered', 'Initialized', 'Ready'] as const;
 export const finalizerCases: readonly ConformanceCase[] = about('finalizer of a claim', [
   same(
     110,
-    'a claim has its finalizer',
+    'is added to a claim',
     running([finalizers.termination], async (it) => {
       await ask(it);
       return claimOf(it)?.metadata.finalizers;
@@ -29,7 +29,7 @@ export const finalizerCases: readonly ConformanceCase[] = about('finalizer of a 
   ),
   same(
     127,
-    'one of another provider has none',
+    'is not added to a claim of another provider',
     running(undefined, async (it) => {
       await ask(it, { spec: foreign });
       return claimOf(it)?.metadata.finalizers;
@@ -37,7 +37,7 @@ export const finalizerCases: readonly ConformanceCase[] = about('finalizer of a 
   ),
   same(
     151,
-    'conditions are those of the generation that is deleted',
+    'conditions have the generation of the deleted claim',
     running(
       [...lasting, 'InstanceTerminating'],
       async (it) => {
@@ -78,7 +78,7 @@ const stampOf = (it: Running): string | undefined =>
 const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   same(
     126,
-    'a deleted claim ends Node and instance',
+    'removes Node and instance',
     running([], async (it) => {
       await ended(it);
       return what(it);
@@ -86,7 +86,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     127,
-    'not that of another provider',
+    'of another provider does nothing',
     running([true, true], async (it) => {
       runningNode(it, 'n1', { spec: foreign, node: { metadata: { name: 'n1' } } });
       await it.pass(second);
@@ -97,7 +97,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     129,
-    'it stays Ready while its instance ends',
+    'it stays Ready while its instance terminates',
     running(
       ['True/Ready', 'True/InstanceTerminating'],
       async (it) => {
@@ -109,7 +109,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     173,
-    'requests that are written otherwise than Kubernetes does',
+    'requests in another notation of quantities',
     running(false, async (it) => {
       await ask(it, { spec: { resources: { requests: { memory: '50000' } } } });
       await it.kube.delete('NodeClaim', { name: 'c1' });
@@ -119,7 +119,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     198,
-    'a cloud that fails is asked again',
+    'a failed cloud call is repeated',
     running([], async (it) => {
       it.cloud.failNext('terminate', new DomainError('Unavailable', 'no'), 3);
       await ended(it, {}, 3 * minute);
@@ -128,7 +128,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     216,
-    'the claim outlives its instance',
+    'it stays until its instance is gone',
     running(
       { before: ['NodeClaim', 'shutting-down'], after: [] },
       async (it) => {
@@ -143,7 +143,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     233,
-    'every Node of the instance goes',
+    'it removes every Node of the instance',
     running([false, false, false, false, 0], async (it) => {
       await ask(it);
       await join(it);
@@ -160,7 +160,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
   ),
   same(
     270,
-    'the claim outlives its Node',
+    'it stays until its Node is gone',
     running({ before: ['Node', 'NodeClaim', 'running'], after: [] }, async (it) => {
       await ask(it);
       await join(it);
@@ -178,7 +178,7 @@ const deletionCases: readonly ConformanceCase[] = about('deleting a claim', [
 const unlaunchedCases: readonly ConformanceCase[] = about('deleting a claim without an instance', [
   same(
     297,
-    'what was never launched is not terminated',
+    'calls no termination for a claim that was never launched',
     running([false, []], async (it) => {
       await ask(it, { metadata: { finalizers: [finalizers.termination] } }, 'c1', 0);
       await it.kube.delete('NodeClaim', { name: 'c1' });
@@ -188,7 +188,7 @@ const unlaunchedCases: readonly ConformanceCase[] = about('deleting a claim with
   ),
   same(
     308,
-    'nor do Nodes without provider id go with it',
+    'leaves Nodes without provider ID',
     running([false, 10], async (it) => {
       const names = Array.from({ length: 10 }, (_, i) => `other-${i}`);
       for (const name of names) it.kube.put('Node', { metadata: { name }, spec: {} });
@@ -200,7 +200,7 @@ const unlaunchedCases: readonly ConformanceCase[] = about('deleting a claim with
   ),
   same(
     400,
-    'a Node that has not registered is not deleted',
+    'leaves a Node that has not registered',
     running([true, false], async (it) => {
       it.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-x' } });
       runningNode(it, 'c1', { conditions: ['Launched'], withoutNode: true });
@@ -223,17 +223,17 @@ const held = async (it: Running, claim: Parameters<typeof ask>[1]): Promise<stri
 const stampCases: readonly ConformanceCase[] = about('termination timestamp', [
   same(
     329,
-    'without terminationGracePeriod there is no deadline',
+    'is absent without terminationGracePeriod',
     running(undefined, (it) => held(it, {})),
   ),
   same(
     350,
-    'with it there is',
+    'is set with terminationGracePeriod',
     running('2026-01-05T12:05:41Z', (it) => held(it, { spec: { terminationGracePeriod: '300s' } })),
   ),
   same(
     373,
-    'one that is there stays',
+    'is kept when it exists',
     running('2024-04-01T12:00:00-05:00', (it) =>
       held(it, {
         spec: { terminationGracePeriod: '300s' },

@@ -19,16 +19,12 @@ const labelled = (expected: string | undefined, kind: 'Node' | 'NodeClaim', spec
 
 /** pkg/controllers/node/hydration/suite_test.go */
 export const nodeHydrationCases: readonly ConformanceCase[] = about('hydration of Nodes', [
-  same(96, 'a Node without the label of its node class has it (labels/of-the-node-class)', labelled('default', 'Node')),
-  same(97, 'not one of another provider', labelled(undefined, 'Node', foreign)),
+  same(96, 'adds the node class label (labels/of-the-node-class)', labelled('default', 'Node')),
+  same(97, 'leaves Nodes of another provider', labelled(undefined, 'Node', foreign)),
 ]);
 
 /** pkg/controllers/nodeclaim/hydration/suite_test.go */
 export const claimHydrationCases: readonly ConformanceCase[] = about('hydration of claims', [
-  same(
-    95,
-    'a claim without the label of its node class has it (labels/of-the-node-class)',
-    labelled('default', 'NodeClaim'),
-  ),
-  same(96, 'not one of another provider', labelled(undefined, 'NodeClaim', foreign)),
+  same(95, 'adds the node class label (labels/of-the-node-class)', labelled('default', 'NodeClaim')),
+  same(96, 'leaves claims of another provider', labelled(undefined, 'NodeClaim', foreign)),
 ]);

@@ -20,11 +20,11 @@ const launches = (expected: unknown, spec: object = {}): Check =>
 
 /** pkg/controllers/nodeclaim/lifecycle/launch_test.go */
 export const launchCases: readonly ConformanceCase[] = about('launch', [
-  same(72, 'a new NodeClaim has an instance', launches({ instances: 1, known: true })),
-  same(73, 'one of another provider has none', launches({ instances: 0, known: false }, foreign)),
+  same(72, 'gives a new claim an instance', launches({ instances: 1, known: true })),
+  same(73, 'leaves a claim of another provider', launches({ instances: 0, known: false }, foreign)),
   same(
     75,
-    'it says that it is launched',
+    'sets Launched',
     running('True/Launched', async (it) => {
       await ask(it);
       return said(it, 'Launched', 'c1');
@@ -32,7 +32,7 @@ export const launchCases: readonly ConformanceCase[] = about('launch', [
   ),
   same(
     89,
-    'without capacity it goes',
+    'without capacity deletes the claim',
     running(false, async (it) => {
       it.cloud.exhaust();
       await ask(it);
@@ -41,7 +41,7 @@ export const launchCases: readonly ConformanceCase[] = about('launch', [
   ),
   same(
     97,
-    'so it does where its node class is not ready',
+    'from a node class that is not Ready deletes the claim',
     running(false, async (it) => {
       it.cloud.setNotReady('default', 'no subnets');
       await ask(it);
@@ -50,7 +50,7 @@ export const launchCases: readonly ConformanceCase[] = about('launch', [
   ),
   same(
     105,
-    'it says what else went wrong, and stays',
+    'with another error sets its message and keeps the claim',
     running({ status: 'Unknown', message: true }, async (it) => {
       refusing(it);
       await ask(it);
@@ -101,11 +101,19 @@ export const renewed = (it: Running): void => {
 
 /** pkg/controllers/nodeclaim/lifecycle/liveness_test.go */
 export const livenessCases: readonly ConformanceCase[] = about('registration timeout', [
-  same(97, 'without a Node for a quarter of an hour it goes', after({ claim: false, health: 'Unknown' }, 20 * minute)),
-  same(98, 'one of another provider stays', after({ claim: true, health: 'Unknown' }, 20 * minute, { spec: foreign })),
+  same(
+    97,
+    'without a Node for fifteen minutes deletes the claim',
+    after({ claim: false, health: 'Unknown' }, 20 * minute),
+  ),
+  same(
+    98,
+    'leaves a claim of another provider',
+    after({ claim: true, health: 'Unknown' }, 20 * minute, { spec: foreign }),
+  ),
   same(
     100,
-    'one whose Node has come stays',
+    'leaves a claim whose Node registered',
     running([true, true], async (it) => {
       await ask(it);
       await join(it, { afterMs: 20 * minute });
@@ -114,26 +122,30 @@ export const livenessCases: readonly ConformanceCase[] = about('registration tim
   ),
   same(
     130,
-    'without an instance for five minutes it goes',
+    'without an instance for five minutes deletes the claim',
     after({ claim: false, health: 'Unknown' }, 6 * minute + 30 * second, { fails: true }),
   ),
-  same(159, 'but not after one', after({ claim: true, health: 'Unknown' }, minute, { fails: true })),
+  same(
+    159,
+    'failed once does not make the pool unhealthy',
+    after({ claim: true, health: 'Unknown' }, minute, { fails: true }),
+  ),
   notApplicable(188, "a timeout of one's own", "a variable for programs that are built with Karpenter's packages"),
   same(
     224,
-    'the five minutes begin with the launch, not with the object',
+    'five minutes count from the launch, not from the creation',
     after({ claim: true, health: 'Unknown' }, 2 * minute, { fails: true, at: 12 * minute }),
   ),
   same(
     264,
-    'so does the quarter of an hour',
+    'fifteen minutes count from the launch, not from the creation',
     after({ claim: true, health: 'Unknown' }, 2 * minute, { at: 16 * minute }),
   ),
-  same(304, 'two that fail make a healthy pool unhealthy', twoFail('True')),
-  same(354, 'and a pool that has not said yet', twoFail()),
+  same(304, 'failed twice makes a healthy pool unhealthy', twoFail('True')),
+  same(354, 'failed twice makes an unknown pool unhealthy', twoFail()),
   same(
     403,
-    'a pool that came again under the name is another',
+    'of a recreated pool does not count for the new one',
     running({ claim: false, health: 'Unknown' }, async (it) => {
       refusing(it);
       await ask(it, { metadata: owned }, 'c1', minute);

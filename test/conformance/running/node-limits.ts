@@ -36,10 +36,10 @@ const memory =
 
 /** pkg/controllers/state/statenodepool_test.go */
 export const nodeLimitCases: readonly ConformanceCase[] = about('limits.nodes of a static NodePool', [
-  same(53, 'as many as are asked for', claims(5, { replicas: 5, limit: 10 })),
-  same(62, 'as many as there is room for', claims(3, { replicas: 5, limit: 3 })),
-  same(72, 'none without room', claims(0, { replicas: 5, limit: 0 })),
-  same(82, 'those that run take room', claims(3, { replicas: 5, limit: 3, there: 2 })),
-  same(96, 'so do those that are going', claims(2, { replicas: 2, limit: 2, there: 2, deleting: 1 })),
+  same(53, 'grants as many nodes as requested', claims(5, { replicas: 5, limit: 10 })),
+  same(62, 'grants as many nodes as there is room', claims(3, { replicas: 5, limit: 3 })),
+  same(72, 'grants none without room', claims(0, { replicas: 5, limit: 0 })),
+  same(82, 'counts running nodes', claims(3, { replicas: 5, limit: 3, there: 2 })),
+  same(96, 'counts deleting nodes', claims(2, { replicas: 2, limit: 2, there: 2, deleting: 1 })),
   notApplicable([107, 129, 146, 159], 'room that is held and given back', memory),
 ]);

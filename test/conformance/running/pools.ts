@@ -26,9 +26,9 @@ const measured = (expected: unknown, capacity: object, spec: object = {}): Check
 
 /** pkg/controllers/nodeclaim/consistency/suite_test.go */
 export const consistencyCases: readonly ConformanceCase[] = about('condition ConsistentStateFound', [
-  same(138, 'a node as large as it was to be', measured(['True', false], whole)),
-  same(139, 'not of another provider', measured(['none', false], { ...whole, memory: '64Gi' }, foreign)),
-  same(141, 'a node with half of the memory', measured(['False', true], { ...whole, memory: '64Gi' })),
+  same(138, 'is True for a node with the expected capacity', measured(['True', false], whole)),
+  same(139, 'is not set for another provider', measured(['none', false], { ...whole, memory: '64Gi' }, foreign)),
+  same(141, 'is False for a node with half of the memory', measured(['False', true], { ...whole, memory: '64Gi' })),
 ]);
 
 /** A NodePool beside the usual one, of this node class. */
@@ -72,11 +72,11 @@ const healthIs = (
 
 /** pkg/controllers/nodepool/registrationhealth/suite_test.go */
 export const registrationHealthCases: readonly ConformanceCase[] = about('condition NodeRegistrationHealthy', [
-  same(82, 'not said of pools of another provider', healthIs(undefined, foreign)),
-  same(93, 'nor of one whose node class is missing', healthIs(undefined, missing)),
+  same(82, 'is not set for another provider', healthIs(undefined, foreign)),
+  same(93, 'is not set without the node class', healthIs(undefined, missing)),
   same(
     99,
-    'a node class that changes has it said anew',
+    'becomes Unknown when the node class changes',
     running(['Unknown', 2], async (it) => {
       addOther(it, ownClass, [health('False')]);
       await it.pass(10 * second);
@@ -87,13 +87,13 @@ export const registrationHealthCases: readonly ConformanceCase[] = about('condit
   ),
   same(
     112,
-    'so does a pool that changes',
+    'becomes Unknown when the NodePool changes',
     healthIs('Unknown', ownClass, [health('False')], (it) =>
       it.kube.patch('NodePool', { name: 'other' }, { spec: { limits: { cpu: '14' } } }),
     ),
   ),
-  same(124, 'True stays', healthIs('True', ownClass, [health('True')])),
-  same(133, 'False stays', healthIs('False', ownClass, [health('False')])),
+  same(124, 'stays True', healthIs('True', ownClass, [health('True')])),
+  same(133, 'stays False', healthIs('False', ownClass, [health('False')])),
 ]);
 
 const readiness = (expected: unknown, template: object, prepare: (it: Running) => void = () => undefined): Check =>
@@ -109,22 +109,22 @@ const readiness = (expected: unknown, template: object, prepare: (it: Running) =
 
 /** pkg/controllers/nodepool/readiness/suite_test.go */
 export const readinessCases: readonly ConformanceCase[] = about('condition Ready of a NodePool', [
-  same(77, 'not said of pools of another provider', readiness(undefined, foreign)),
-  same(88, 'not Ready without its node class', readiness('False', missing)),
-  same(94, 'Ready with one that is', readiness('True', ownClass)),
+  same(77, 'is not set for another provider', readiness(undefined, foreign)),
+  same(88, 'is False without the node class', readiness('False', missing)),
+  same(94, 'is True with a Ready node class', readiness('True', ownClass)),
   same(
     101,
-    'not Ready with one that is not',
+    'is False with a node class that is not Ready',
     readiness('False', ownClass, ({ cloud }) => cloud.setNotReady('default', 'no')),
   ),
   same(
     118,
-    'not yet with one that says nothing',
+    'is Unknown with a node class without conditions',
     readiness('Unknown', ownClass, ({ cloud }) => void cloud.hold('resolveNodeClass')),
   ),
   same(
     127,
-    'not Ready with one that is going',
+    'is False with a node class that is being deleted',
     readiness('False', ownClass, ({ kube }) => {
       kube.put('EC2NodeClass', {
         metadata: {

@@ -26,7 +26,7 @@ const both = [...all, 'example.com/s', 'example.com/t'];
 const syncCases: readonly ConformanceCase[] = about('registration', [
   same(
     139,
-    'its Node is known by the provider id',
+    'finds the Node by provider ID',
     joins(
       { registered: 'True/Registered', nodeName: 'n1', health: 'True' },
       (_, it) => ({
@@ -39,19 +39,19 @@ const syncCases: readonly ConformanceCase[] = about('registration', [
   ),
   same(
     140,
-    'not that of another provider',
+    'leaves claims of another provider',
     joins([undefined, undefined], (_, it) => [claimOf(it)?.status?.nodeName, claimOf(it)?.status?.conditions], {
       spec: foreign,
     }),
   ),
   same(
     142,
-    'the claim owns the Node',
+    'makes the claim owner of the Node',
     joins(['uid-c1'], (node) => node.metadata.ownerReferences?.map(({ uid }) => uid)),
   ),
   same(
     161,
-    'and owns it once',
+    'adds the owner once',
     joins(
       ['uid-c1'],
       (node) => node.metadata.ownerReferences?.map(({ uid }) => uid),
@@ -68,12 +68,12 @@ const syncCases: readonly ConformanceCase[] = about('registration', [
   ),
   same(
     197,
-    'labelled registered, no longer tainted unregistered',
+    'sets the registered label and removes the unregistered taint',
     joins(['true', []], (node) => [node.metadata.labels?.[labels.registered], keys(node)]),
   ),
   same(
     216,
-    'the taint is missed, no more',
+    'goes on without the unregistered taint',
     joins(
       ['true', ['UnregisteredTaintMissing']],
       (node, it) => [
@@ -86,41 +86,45 @@ const syncCases: readonly ConformanceCase[] = about('registration', [
   ),
   same(
     245,
-    'labels',
+    'adds labels',
     joins(['x', 'y'], (node) => [node.metadata.labels?.['example.com/x'], node.metadata.labels?.['example.com/y']], {
       metadata: { labels: { 'example.com/x': 'x', 'example.com/y': 'y' } },
     }),
   ),
   same(
     271,
-    'annotations',
+    'adds annotations',
     joins(
       ['true', 'z'],
       (node) => [node.metadata.annotations?.[annotations.doNotDisrupt], node.metadata.annotations?.['example.com/z']],
       { metadata: { annotations: { [annotations.doNotDisrupt]: 'true', 'example.com/z': 'z' } } },
     ),
   ),
-  same(299, 'taints', joins(all, keys, { spec: { taints: own } })),
+  same(299, 'adds taints', joins(all, keys, { spec: { taints: own } })),
   same(
     320,
-    'taints, where the label does not say true',
+    'adds taints unless do-not-sync-taints is true',
     joins([...all, notReady.key], keys, { spec: { taints: own } }, keeps('false')),
   ),
-  same(347, 'no taints, where it does', joins([notReady.key], keys, { spec: { taints: own } }, keeps('true'))),
+  same(
+    347,
+    'adds no taints with do-not-sync-taints',
+    joins([notReady.key], keys, { spec: { taints: own } }, keeps('true')),
+  ),
   same(
     377,
-    'nor startup taints',
+    'adds no startup taints with do-not-sync-taints',
     joins([notReady.key], keys, { spec: { taints: own, startupTaints: startup } }, keeps('true')),
   ),
-  same(410, 'startup taints', joins(both, keys, { spec: { taints: own, startupTaints: startup } })),
+  same(410, 'adds startup taints', joins(both, keys, { spec: { taints: own, startupTaints: startup } })),
   same(
     435,
-    'startup taints, where the label does not say true',
+    'adds startup taints unless do-not-sync-taints is true',
     joins([...both, notReady.key], keys, { spec: { taints: own, startupTaints: startup } }, keeps('false')),
   ),
   same(
     466,
-    'startup taints come once',
+    'adds startup taints once',
     joins(
       [],
       async (_, it) => {
@@ -137,7 +141,7 @@ const syncCases: readonly ConformanceCase[] = about('registration', [
 const healthCases: readonly ConformanceCase[] = about('registration and NodeRegistrationHealthy', [
   same(
     495,
-    'a Node that registers makes its pool healthy',
+    'makes the pool healthy',
     running('True', async (it) => {
       await ask(it, { metadata: owned });
       await join(it);
@@ -146,7 +150,7 @@ const healthCases: readonly ConformanceCase[] = about('registration and NodeRegi
   ),
   same(
     531,
-    'but not after two that failed',
+    'keeps the pool unhealthy after two failures',
     running(['False', 'True/Registered', 'False'], async (it) => {
       await ask(it, { metadata: owned }, 'f1', 0);
       await ask(it, { metadata: owned }, 'f2', 17 * minute);
@@ -158,7 +162,7 @@ const healthCases: readonly ConformanceCase[] = about('registration and NodeRegi
   ),
   same(
     616,
-    'nor is it said of a pool that came again under the name',
+    'does not count for a recreated pool',
     running(['Unknown', 'True/Registered'], async (it) => {
       await ask(it, { metadata: owned });
       renewed(it);
@@ -218,12 +222,12 @@ const ephemeral: readonly Taint[] = [
 export const initializationCases: readonly ConformanceCase[] = about('initialization', [
   same(
     112,
-    'once its Node is Ready',
+    'when the Node is Ready',
     until({}, { isReady: false }, {}, { conditions: [{ type: 'Ready', status: 'True' }] }),
   ),
   same(
     113,
-    'not that of another provider',
+    'not for another provider',
     running('none', async (it) => {
       await ask(it, { spec: foreign });
       await join(it);
@@ -232,7 +236,7 @@ export const initializationCases: readonly ConformanceCase[] = about('initializa
   ),
   same(
     115,
-    'not before it is registered',
+    'not before registration',
     running('Unknown', async (it) => {
       await ask(it);
       return said(it, 'Initialized', 'c1').split('/')[0];
@@ -240,19 +244,23 @@ export const initializationCases: readonly ConformanceCase[] = about('initializa
   ),
   same(
     166,
-    'labelled initialized',
+    'sets the initialized label',
     joins('true', (node) => node.metadata.labels?.[labels.initialized]),
   ),
-  same(209, 'not while its Node is not Ready', waits({ isReady: false })),
-  same(253, 'not without the devices that were asked for', waits({}, devices)),
-  same(304, 'once they have come', until({}, {}, devices, { capacity: withDevices, allocatable: withDevices })),
+  same(209, 'not while the Node is NotReady', waits({ isReady: false })),
+  same(253, 'not without the requested devices', waits({}, devices)),
+  same(
+    304,
+    'once the requested devices exist',
+    until({}, {}, devices, { capacity: withDevices, allocatable: withDevices }),
+  ),
   same(368, 'not with a startup taint', waits({}, { startupTaints: startup })),
-  same(441, 'once the startup taints are gone', until({ spec: { taints: [] } }, {}, { startupTaints: startup })),
-  same(508, 'not with a taint that goes by itself', waits({ taints: ephemeral })),
-  same(578, 'once these are gone', until({ spec: { taints: [] } }, { taints: ephemeral })),
+  same(441, 'once startup taints are gone', until({ spec: { taints: [] } }, {}, { startupTaints: startup })),
+  same(508, 'not with an ephemeral taint', waits({ taints: ephemeral })),
+  same(578, 'once ephemeral taints are gone', until({ spec: { taints: [] } }, { taints: ephemeral })),
   same(
     658,
-    'nor with one of a readiness rule',
+    'not with a taint of a readiness rule',
     until(
       { spec: { taints: [] } },
       { taints: [{ ...taints.unregistered }, { key: 'readiness.k8s.io/rule', effect: 'NoSchedule' }] },

@@ -94,50 +94,50 @@ const stamped = (expected: unknown, before?: string): Check =>
   );
 
 const repairCases: readonly ConformanceCase[] = about('node repair', [
-  same(98, 'a node that is broken for long goes', repaired(true)),
+  same(98, 'terminates a node that is unhealthy past the toleration', repaired(true)),
+  same(112, 'ignores a condition without a policy', repaired(false, { condition: { type: 'Other', status: 'False' } })),
   same(
-    112,
-    'not for a condition that the cloud does not name',
-    repaired(false, { condition: { type: 'Other', status: 'False' } }),
+    126,
+    'ignores another status of the condition',
+    repaired(false, { condition: { type: bad.type, status: 'True' } }),
   ),
-  same(126, 'nor for another status', repaired(false, { condition: { type: bad.type, status: 'True' } })),
-  same(140, 'nor before its time', repaired(false, { afterMs: 9 * minute })),
-  same(155, 'its deadline is now', stamped(['True/InstanceTerminating', 'at its deletion'])),
+  same(140, 'waits for the toleration', repaired(false, { afterMs: 9 * minute })),
+  same(155, 'sets the deadline to now', stamped(['True/InstanceTerminating', 'at its deletion'])),
   same(
     170,
-    'in spite of a later one',
+    'replaces a later deadline',
     stamped(['True/InstanceTerminating', 'at its deletion'], at(startMs + 120 * minute)),
   ),
   same(
     186,
-    'an earlier one stays',
+    'keeps an earlier deadline',
     stamped(['True/InstanceTerminating', at(startMs - 3 * minute)], at(startMs - 3 * minute)),
   ),
   same(
     203,
-    'of two conditions the one whose time ends first counts',
+    'uses the condition whose toleration ends first',
     goneAfter(10, { condition: { type: 'Ready', status: 'False' }, more: [bad] }),
   ),
-  same(234, 'when its time is over', goneAfter(10)),
+  same(234, 'begins when the toleration is over', goneAfter(10)),
 ]);
 
 const forcedCases: readonly ConformanceCase[] = about('node repair is forceful', [
   same(
     251,
-    'no budget holds it',
+    'in spite of budgets',
     repaired(true, { pool: { disruption: { consolidateAfter: 'Never', budgets: [{ nodes: '0' }] } } }),
   ),
   same(
     273,
-    'nor does-not-disrupt of the node',
+    'in spite of do-not-disrupt of the node',
     repaired(true, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }),
   ),
-  same(288, 'not where more than a fifth of its pool is broken', share(10, 3, 10)),
-  same(322, 'nor, without a pool, of the cluster', share(10, 3, 10, false)),
+  same(288, 'but not where more than a fifth of the pool is unhealthy', share(10, 3, 10)),
+  same(322, 'but not, without a pool, where more than a fifth of the cluster is unhealthy', share(10, 3, 10, false)),
   same(359, 'a fifth is rounded up', share(3, 1, 2)),
   same(
     386,
-    'repairs are counted',
+    'and is counted',
     repaired(
       [
         { reason: 'unhealthy', nodepool: 'default' },

@@ -44,12 +44,12 @@ const timeouts =
 export const queueCases: readonly ConformanceCase[] = about('disruption queue', [
   same(
     [89, 123, 148],
-    'a node stays tainted while its successor comes',
+    'a node stays tainted while its replacement starts',
     drift({ tainted: true, claims: 2, isThere: true }, 2 * minute, waiting),
   ),
   same(
     179,
-    'and is let go of when that does not come',
+    'a node is untainted when its replacement fails',
     drift([true, true], 2 * minute, async (it) => {
       let isLetGo = false;
       for (let step = 0; step < 40 && !isLetGo; step++) {
@@ -61,13 +61,17 @@ export const queueCases: readonly ConformanceCase[] = about('disruption queue', 
   ),
   same(
     209,
-    'it goes once its successor is there',
+    'a node is terminated once its replacement is initialized',
     drift([false, 1], 4 * minute, (it) => [isThere(it, 'NodeClaim'), claims(it)], true),
   ),
-  same(257, 'and not before', drift({ tainted: true, claims: 2, isThere: true }, 20 * second, waiting, true)),
+  same(
+    257,
+    'a node is not terminated before its replacement is initialized',
+    drift({ tainted: true, claims: 2, isThere: true }, 20 * second, waiting, true),
+  ),
   same(
     314,
-    'without anything to move nobody waits',
+    'a command without replacements does not wait',
     running(
       [false, 0],
       async (it) => {
@@ -84,7 +88,7 @@ export const queueCases: readonly ConformanceCase[] = about('disruption queue', 
   ),
   same(
     339,
-    'two nodes, each with its successor',
+    'two nodes wait for a replacement each',
     drift(
       [true, true],
       6 * minute,

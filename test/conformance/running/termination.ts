@@ -26,12 +26,12 @@ const inTurn = async (it: Running, names: readonly string[], rounds: number): Pr
 const lifeCases: readonly ConformanceCase[] = about('node termination', [
   same(
     112,
-    'a deleted Node ends with its instance',
+    'a deleted Node is removed with its instance',
     drains({}, [], (it) => left(it)),
   ),
   same(
     123,
-    'a Node without a NodeClaim goes',
+    'a Node without a NodeClaim is removed',
     drains(
       {},
       false,
@@ -44,7 +44,7 @@ const lifeCases: readonly ConformanceCase[] = about('node termination', [
   ),
   same(
     [],
-    'one whose instance is gone goes after a second look',
+    'a Node whose instance is gone is removed after a second look',
     drains(
       {},
       false,
@@ -57,7 +57,7 @@ const lifeCases: readonly ConformanceCase[] = about('node termination', [
   ),
   same(
     132,
-    'a Node that two NodeClaims have goes',
+    'a Node with two NodeClaims is removed',
     running(false, async (it) => {
       runningNode(it);
       runningNode(it, 'n2', { withoutInstance: true, withoutNode: true });
@@ -74,7 +74,7 @@ const lifeCases: readonly ConformanceCase[] = about('node termination', [
   ),
   same(
     143,
-    'a Node of somebody else stays',
+    'a Node of another provider stays',
     drains({}, ['Node'], (it) => left(it), {
       withoutClaim: true,
       withoutInstance: true,
@@ -85,12 +85,12 @@ const lifeCases: readonly ConformanceCase[] = about('node termination', [
   ),
   same(
     152,
-    'the NodeClaim of a deleted Node goes with it',
+    'the NodeClaim of a deleted Node is deleted',
     drains({}, [], (it) => left(it)),
   ),
   same(
     170,
-    'ten at once',
+    'ten Nodes at once',
     running([], async (it) => {
       const names = Array.from({ length: 10 }, (_, i) => `n${i}`);
       for (const name of names) runningNode(it, name);
@@ -102,7 +102,7 @@ const lifeCases: readonly ConformanceCase[] = about('node termination', [
   ),
   same(
     202,
-    'load balancers let go of it before it is drained',
+    'load balancers exclude the node before its drain',
     drains({ web: protectedPod }, 'karpenter', async (it) => {
       await Promise.resolve();
       return it.get('Node', 'n1')?.metadata.labels?.[labels.excludeFromLoadBalancers];
@@ -115,7 +115,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
   same(256, 'a pod that tolerates the taint by key stays', evicts({ web: {}, kept: tolerating('Exists') }, ['web'])),
   same(
     289,
-    'a pod that tolerates unschedulable nodes goes',
+    'a pod that tolerates unschedulable nodes is evicted',
     evicts(
       {
         web: {
@@ -127,11 +127,15 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
       ['web'],
     ),
   ),
-  same(317, 'a pod without an owner goes', evicts({ web: { metadata: { ownerReferences: undefined } } }, ['web'])),
-  same(348, 'pods that have ended are left', evicts({ done: { phase: 'Succeeded' }, failed: { phase: 'Failed' } }, [])),
+  same(
+    317,
+    'a pod without an owner is evicted',
+    evicts({ web: { metadata: { ownerReferences: undefined } } }, ['web']),
+  ),
+  same(348, 'finished pods are left', evicts({ done: { phase: 'Succeeded' }, failed: { phase: 'Failed' } }, [])),
   same(
     368,
-    'a pod that its budget keeps is asked for again and again',
+    'the eviction of a protected pod is repeated',
     running({ evicted: [], hasEvent: true, draining: true, left: [] }, async (it) => {
       runningNode(it);
       podOn(it, 'web');
@@ -149,7 +153,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
   ),
   same(
     415,
-    'tiers: plain, DaemonSets, critical, critical DaemonSets',
+    'tiers: ordinary, DaemonSets, critical, critical DaemonSets',
     drains(
       {
         plain: {},
@@ -167,7 +171,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
   ),
   same(
     485,
-    'critical pods go last',
+    'critical pods are evicted last',
     drains(
       {
         plain: {},
@@ -183,7 +187,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
   ),
   same(
     523,
-    'pods of the node itself stay',
+    'static pods stay',
     evicts(
       {
         web: {},
@@ -194,7 +198,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
   ),
   same(
     564,
-    'the Node waits for the last of its pods',
+    'the Node stays until the last pod is gone',
     drains({ a: {}, b: {} }, ['Unknown/Draining', true, 'Unknown/Draining', true, []], async (it) => {
       const first = said(it, 'Drained');
       end(it, 'b');
@@ -209,7 +213,7 @@ const evictionCases: readonly ConformanceCase[] = about('pods of a terminating n
 const lostCases: readonly ConformanceCase[] = about('termination of a node without instance', [
   same(
     609,
-    'a node that lost its instance goes with its pods',
+    'it is removed with its pods',
     drains(
       { a: {}, b: {} },
       { before: true, left: [] },
@@ -224,7 +228,7 @@ const lostCases: readonly ConformanceCase[] = about('termination of a node witho
   ),
   same(
     643,
-    'but not while its kubelet is Ready',
+    'it stays while its kubelet is Ready',
     drains({ a: {}, b: {} }, ['Node', 'NodeClaim'], async (it) => {
       end(it, 'b');
       it.cloud.kill(providerIdOf('n1'));
@@ -233,7 +237,7 @@ const lostCases: readonly ConformanceCase[] = about('termination of a node witho
   ),
   same(
     675,
-    'a pod that should have ended a minute ago is not waited for',
+    'a pod stuck terminating for a minute is not waited for',
     drains({ web: {} }, { before: ['Node', 'NodeClaim', 'instance'], after: [] }, async (it) => ({
       before: await left(it, 'n1', 10 * second),
       after: await left(it, 'n1', 2 * minute),
@@ -241,7 +245,7 @@ const lostCases: readonly ConformanceCase[] = about('termination of a node witho
   ),
   same(
     696,
-    'a pod that comes again under the same name is another',
+    'a pod created anew under the same name is another one',
     running(false, async (it) => {
       runningNode(it);
       podOn(it, 'web');

@@ -37,14 +37,18 @@ const held = (...specs: object[]): Check =>
   );
 
 export const deletingCases: readonly ConformanceCase[] = about('pods of deleting nodes', [
-  same(4061, 'pods of a node that is being deleted are planned for', moved('ReplicaSet', false, again)),
-  same([4087, 4171], 'those on their way out are not', moved('ReplicaSet', true, { nodes: 0 })),
-  same(4114, 'nor are those of DaemonSets', moved('DaemonSet', true, { nodes: 0 })),
-  same(4215, 'those on their way out of a StatefulSet are, for they come again', moved('StatefulSet', true, again)),
-  same(4290, 'a pod that a budget of none unavailable keeps is not', held({ maxUnavailable: 0 })),
-  same(4294, 'nor one of 0% unavailable', held({ maxUnavailable: '0%' })),
-  same(4298, 'nor one of 100% available', held({ minAvailable: '100%' })),
-  same(4302, 'nor one of two such budgets', held({ minAvailable: '100%' }, { minAvailable: '100%' })),
+  same(4061, 'are planned for', moved('ReplicaSet', false, again)),
+  same([4087, 4171], 'that terminate are not planned for', moved('ReplicaSet', true, { nodes: 0 })),
+  same(4114, 'of DaemonSets are not planned for', moved('DaemonSet', true, { nodes: 0 })),
+  same(4215, 'of a StatefulSet that terminate are planned for', moved('StatefulSet', true, again)),
+  same(4290, 'behind a PodDisruptionBudget with maxUnavailable 0 are not planned for', held({ maxUnavailable: 0 })),
+  same(4294, 'behind a PodDisruptionBudget with maxUnavailable 0% are not planned for', held({ maxUnavailable: '0%' })),
+  same(4298, 'behind a PodDisruptionBudget with minAvailable 100% are not planned for', held({ minAvailable: '100%' })),
+  same(
+    4302,
+    'behind two such PodDisruptionBudgets are not planned for',
+    held({ minAvailable: '100%' }, { minAvailable: '100%' }),
+  ),
 ]);
 
 const metric = 'docs/metrics.md says what is measured; the test looks at a metric of the controller alone';
@@ -61,44 +65,44 @@ const nowhere = (options: PodOptions, ...running: string[]): Check =>
 /** The zones of pods, which Karpenter has as a metric. */
 export const zoneCases: readonly ConformanceCase[] = about('zones open to a pod', [
   notApplicable([4318, 4355, 4390, 4419], 'metrics of a pass', metric),
-  same([4525, 4545], 'pods that are open to every zone', plans({ objects: pods(2, { likes: [oneOf(zone, zone1)] }) })),
+  same([4525, 4545], 'without requirements', plans({ objects: pods(2, { likes: [oneOf(zone, zone1)] }) })),
   same(
     4529,
-    'pods with a zone',
+    'with a zone',
     plans({ objects: pods(3, { nodeSelector: { [zone]: zone2 } }) }, { by: { [zone]: { [zone2]: 3 } } }),
   ),
   same(
     4534,
-    'pods with a zone each',
+    'with a different zone each',
     plans(
       { objects: [zone1, zone2].map((name) => pod(name, { nodeSelector: { [zone]: name } })) },
       { by: { [zone]: { [zone1]: 1, [zone2]: 1 } } },
     ),
   ),
-  same(4554, 'a pod that follows another', oneIn(affinity('x'), zone1, zone1)),
-  same(4568, 'a pod that keeps away from others', oneIn(antiAffinity('x'), zone3, zone1, zone2)),
-  same(4586, 'a pod that is spread', oneIn({ ...app, ...spread() }, zone3, zone1, zone2)),
+  same(4554, 'with affinity', oneIn(affinity('x'), zone1, zone1)),
+  same(4568, 'with anti-affinity', oneIn(antiAffinity('x'), zone3, zone1, zone2)),
+  same(4586, 'with a spread', oneIn({ ...app, ...spread() }, zone3, zone1, zone2)),
   same(
     4604,
-    'a pod whose spread cannot be met',
+    'with a spread that cannot be met',
     nowhere({ ...app, topologySpreadConstraints: [constraint({ minDomains: 4 })] }, ...all),
   ),
-  same(4641, 'a pod that follows nobody that is there', nowhere(affinity('none'))),
-  same(4650, 'a pod that keeps away from somebody in every zone', nowhere(antiAffinity('x'), ...all)),
+  same(4641, 'with affinity to an absent pod', nowhere(affinity('none'))),
+  same(4650, 'with anti-affinity to a pod in every zone', nowhere(antiAffinity('x'), ...all)),
 ]);
 
 const filtered = (...requirements: Parameters<typeof poolOf>): Check =>
   plans({ objects: [poolOf(...requirements), ...pods(3)] }, { left: ['p-0', 'p-1', 'p-2'], nodes: 0 });
 
 export const filteredCases: readonly ConformanceCase[] = about('why a pod stays unschedulable', [
-  same(5197, 'a pool that asks for a type that there is not', filtered(oneOf(labels.instanceType, 'no-such-type'))),
-  same(5242, 'a pool that asks for an architecture that there is not', filtered(oneOf(labels.arch, 'no-such-arch'))),
+  same(5197, 'a NodePool that requires a missing type', filtered(oneOf(labels.instanceType, 'no-such-type'))),
+  same(5242, 'a NodePool that requires a missing architecture', filtered(oneOf(labels.arch, 'no-such-arch'))),
   same(
     5273,
-    'a pool whose requirements exclude one another',
+    'a NodePool with contradicting requirements',
     filtered(oneOf(labels.arch, 'amd64'), oneOf(labels.arch, 'arm64')),
   ),
-  same(5302, 'a pool that asks for zones that there are not', filtered(oneOf(zone, 'no-zone-1', 'no-zone-2'))),
+  same(5302, 'a NodePool that requires missing zones', filtered(oneOf(zone, 'no-zone-1', 'no-zone-2'))),
   notApplicable([5361, 5382, 5414, 5449, 5469], 'resource claims', 'dynamic resource allocation is not modelled'),
   notApplicable(
     [5524, 5568],
@@ -138,14 +142,14 @@ const counts = (kinds: Record<string, number>): Expected => ({ by: { [capacity]:
 export const reservedCases: readonly ConformanceCase[] = about('reserved capacity', [
   differs(
     4715,
-    'what is reserved is used before anything is bought',
+    'is used before anything is bought',
     rule,
     onePass,
     onlyReserved(plans({ catalogue: reserved, objects: pods(3, { cpu: '1800m' }) }, { by: { [capacity]: {} } }), 2),
   ),
   differs(
     4767,
-    'two pools share one reservation',
+    'of one reservation is shared by two pools',
     rule,
     onePass,
     onlyReserved(

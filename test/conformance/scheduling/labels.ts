@@ -18,16 +18,24 @@ const restricted = ['karpenter.sh/nodepool-hash', 'kubernetes.io/hostname', 'kub
 
 /** Labels of NodePools and what pods ask of them; most stand in the suite twice. */
 export const labelCases: readonly ConformanceCase[] = about('labels and node affinity', [
-  same(155, 'a pod that asks for nothing gets a node with the labels of its pool', one({}, of(key, 'blue'), labelled)),
-  same(163, 'a node selector against a label of the pool', one({ nodeSelector: { [key]: 'green' } }, left, labelled)),
-  same(172, 'a node selector with a label that nobody defines', one({ nodeSelector: { [key]: 'blue' } }, left)),
+  same(155, "a pod without requirements gets a node with the pool's labels", one({}, of(key, 'blue'), labelled)),
+  same(
+    163,
+    "a node selector that excludes the pool's label",
+    one({ nodeSelector: { [key]: 'green' } }, left, labelled),
+  ),
+  same(172, 'a node selector with an undefined label', one({ nodeSelector: { [key]: 'blue' } }, left)),
   same(
     180,
-    'a requirement that the label of the pool meets',
+    "a requirement that the pool's label satisfies",
     one({ needs: [oneOf(key, 'blue', 'green')] }, of(key, 'blue'), labelled),
   ),
-  same(192, 'a requirement that it does not meet', one({ needs: [oneOf(key, 'green')] }, left, labelled)),
-  same([205, 679], 'the zone of the pool holds', one({}, of(labels.zone, zone2), inZone(zone2))),
+  same(
+    192,
+    "a requirement that the pool's label does not satisfy",
+    one({ needs: [oneOf(key, 'green')] }, left, labelled),
+  ),
+  same([205, 679], "the pool's zone applies", one({}, of(labels.zone, zone2), inZone(zone2))),
   same(
     [214, 688],
     'a node selector picks one zone of the pool',
@@ -36,12 +44,12 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   same([225, 699], 'a node selector with a host name', one({ nodeSelector: { [labels.hostname]: 'red-node' } }, left)),
   same(
     [233, 707],
-    'a node selector with a zone that there is not',
+    'a node selector with a missing zone',
     one({ nodeSelector: { [labels.zone]: 'unknown' } }, left, inZone(zone1)),
   ),
   same(
     [243, 717],
-    'a node selector with a zone that the pool leaves out',
+    'a node selector with a zone that the pool excludes',
     one({ nodeSelector: { [labels.zone]: zone2 } }, left, inZone(zone1)),
   ),
   same([253, 727], 'In', one({ needs: [oneOf(labels.zone, zone3)] }, of(labels.zone, zone3))),
@@ -49,7 +57,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   same([273, 747], 'Lt of a pool', one({}, of(integer, '2'), poolOf(op(integer, 'Lt', '8')))),
   same(282, 'Gte of a pool', one({}, of(integer, '16'), poolOf(op(integer, 'Gte', '16')))),
   same(291, 'Lte of a pool', one({}, of(integer, '2'), poolOf(op(integer, 'Lte', '2')))),
-  same([300, 756], 'In with a zone that there is not', one({ needs: [oneOf(labels.zone, 'unknown')] }, left)),
+  same([300, 756], 'In with a missing zone', one({ needs: [oneOf(labels.zone, 'unknown')] }, left)),
   same(
     [310, 766],
     'NotIn leaves one zone',
@@ -63,7 +71,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   ),
   same(
     [346, 802],
-    'a preference that cannot be met holds up nothing',
+    'an unsatisfiable preference is relaxed',
     one({ needs: [everywhere], likes: [oneOf(labels.zone, 'unknown')] }, { nodes: 1 }),
   ),
   same(
@@ -73,7 +81,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   ),
   same(
     [373, 829],
-    'a preference against every zone holds up nothing',
+    'a preference that excludes every zone is relaxed',
     one({ needs: [everywhere], likes: [noneOf(labels.zone, ...all)] }, { nodes: 1 }),
   ),
   same(
@@ -90,7 +98,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   ),
   same(
     [401, 857],
-    'they agree on two labels at once',
+    'selector, requirement and preference agree on two labels',
     one(
       {
         nodeSelector: { [labels.zone]: zone3, [labels.instanceType]: 'arm' },
@@ -119,7 +127,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   ),
   same(
     [467, 918],
-    'labels of a pool below them',
+    "labels of a pool below Kubernetes' domains",
     one(
       {},
       { by: { 'sub.kubernetes.io/test': { a: 1 }, 'sub.k8s.io/test': { b: 1 } } },
@@ -139,25 +147,29 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
       }).map(([label, value], i) => pod(`p-${i}`, { nodeSelector: { [label]: value } })),
     }),
   ),
-  same(502, 'a pool that is not ready', one({}, left, notReady())),
-  same([509, 953], 'In on a label that nobody defines', one({ needs: [oneOf(key, 'blue')] }, left)),
-  same([518, 962], 'NotIn on it', one({ needs: [noneOf(key, 'blue')] }, of(key, ''))),
-  same([528, 972], 'Exists on it', one({ needs: [op(key, 'Exists')] }, left)),
-  same([537, 981], 'DoesNotExist on it', one({ needs: [op(key, 'DoesNotExist')] }, of(key, ''))),
-  same([547, 991], 'a pod that asks for nothing, where the pool asks for a label', one({}, of(key, 'blue'), wanted)),
-  same([556, 1000], 'In with its value', one({ needs: [oneOf(key, 'blue')] }, of(key, 'blue'), wanted)),
-  same([568, 1012], 'NotIn with its value', one({ needs: [noneOf(key, 'blue')] }, left, wanted)),
-  same([579, 1023], 'Exists, where the pool asks for it', one({ needs: [op(key, 'Exists')] }, { nodes: 1 }, wanted)),
+  same(502, 'a pool that is not Ready', one({}, left, notReady())),
+  same([509, 953], 'In on an undefined label', one({ needs: [oneOf(key, 'blue')] }, left)),
+  same([518, 962], 'NotIn on an undefined label', one({ needs: [noneOf(key, 'blue')] }, of(key, ''))),
+  same([528, 972], 'Exists on an undefined label', one({ needs: [op(key, 'Exists')] }, left)),
+  same([537, 981], 'DoesNotExist on an undefined label', one({ needs: [op(key, 'DoesNotExist')] }, of(key, ''))),
+  same([547, 991], 'a pod without requirements, where the pool requires a label', one({}, of(key, 'blue'), wanted)),
+  same([556, 1000], "In with the pool's value", one({ needs: [oneOf(key, 'blue')] }, of(key, 'blue'), wanted)),
+  same([568, 1012], "NotIn with the pool's value", one({ needs: [noneOf(key, 'blue')] }, left, wanted)),
+  same(
+    [579, 1023],
+    'Exists, where the pool requires the label',
+    one({ needs: [op(key, 'Exists')] }, { nodes: 1 }, wanted),
+  ),
   same(
     [591, 1035],
-    'DoesNotExist, where the pool asks for it',
+    'DoesNotExist, where the pool requires the label',
     one({ needs: [op(key, 'DoesNotExist')] }, left, wanted),
   ),
   same([603, 1047], 'In with another value', one({ needs: [oneOf(key, 'red')] }, left, wanted)),
   same([614, 1058], 'NotIn with another value', one({ needs: [noneOf(key, 'red')] }, of(key, 'blue'), wanted)),
   same(
     [626, 1070],
-    'pods that agree on a value share a node',
+    'pods with a common value share a node',
     plans(
       { objects: [either, pod('a', { needs: [oneOf(key, 'blue')] }), pod('b', { needs: [noneOf(key, 'red')] })] },
       { nodes: 1, by: { [key]: { blue: 2 } } },
@@ -165,7 +177,7 @@ export const labelCases: readonly ConformanceCase[] = about('labels and node aff
   ),
   same(
     [646, 1090],
-    'pods that do not agree share none',
+    'pods without a common value share no node',
     plans(
       { objects: [either, pod('a', { needs: [oneOf(key, 'blue')] }), pod('b', { needs: [oneOf(key, 'red')] })] },
       { nodes: 2, by: { [key]: { blue: 1, red: 1 } } },

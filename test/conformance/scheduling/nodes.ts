@@ -32,12 +32,12 @@ const foreign = () => {
 export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight', [
   same(
     [1830, 2531],
-    'a pod that fits a node on its way launches none',
+    'a pod that fits one launches none',
     plans({ objects: [node('n', starting), pod('p', { cpu: '10m' })] }, { nodes: 0, existing: { n: 1 } }),
   ),
   same(
     1847,
-    'the zone of the node on its way decides who may go there',
+    'the zone of one decides which pods fit',
     plans(
       {
         objects: [
@@ -51,7 +51,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     1896,
-    'a pod that does not fit beside what runs there',
+    'a pod that does not fit beside its pods',
     plans(
       {
         objects: [
@@ -73,7 +73,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     1932,
-    'a node that is being deleted takes nobody',
+    'one that is being deleted takes no pods',
     plans(
       {
         objects: [
@@ -89,7 +89,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     1959,
-    'zones are balanced with the pods of nodes on their way',
+    'zones are balanced with pods on them',
     plans(
       {
         objects: [
@@ -106,7 +106,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     1990,
-    'hosts are balanced with them: each further pod gets a node',
+    'hosts are balanced with pods on them: each further pod gets a node',
     plans(
       {
         objects: [
@@ -119,12 +119,12 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2018,
-    'a node on its way whose taints are gone',
+    'one whose taints are gone',
     plans({ objects: [node('n', { ...starting, ...big }), pod()] }, { existing: { n: 1 } }),
   ),
   same(
     2040,
-    'not-ready:NoExecute is passed over while a node starts, and never after',
+    'not-ready:NoExecute is ignored while a node starts, and not afterwards',
     plans(
       { objects: [node('n', { ...starting, taints: [notReady('NoExecute')] }), pod()] },
       { nodes: 0, existing: { n: 1 } },
@@ -137,12 +137,12 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2078,
-    'a taint that no pool gave keeps pods off',
+    'a taint that is not of the NodePool excludes pods',
     plans({ objects: [node('n', { ...big, taints: [tainted] }), pod()] }, { nodes: 1, existing: {} }),
   ),
   same(
     2110,
-    'a startup taint of the pool is passed over while the node starts',
+    'a startup taint is ignored while the node starts',
     plans(
       {
         objects: [
@@ -156,7 +156,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2143,
-    'the same taint holds once the node is initialized',
+    'a startup taint applies once the node is initialized',
     plans(
       { objects: [pool({ startupTaints: [tainted] }), node('n', { taints: [tainted] }), pod()] },
       { nodes: 1, existing: {} },
@@ -164,7 +164,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   differs(
     2174,
-    'the taints of an initialized node that is not ready',
+    'taints of an initialized node that is NotReady',
     'scheduling/starting-nodes',
     'they hold; the test of Karpenter plans before its state has heard of the label, and its code says the same as ours',
     plans(
@@ -185,7 +185,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2203,
-    'a DaemonSet pod that has come is not waited for again',
+    'a DaemonSet pod that runs is not counted again',
     plans(
       {
         objects: [
@@ -200,7 +200,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2275,
-    'a DaemonSet pod that nobody expected takes room and gives none',
+    'an unexpected DaemonSet pod takes room',
     plans(
       {
         catalogue: [type('huge', { cpu: 32, memory: 128, pods: 50 })],
@@ -219,7 +219,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2364,
-    'DaemonSets that ask for registered and initialized nodes count, and claims do not ask for that',
+    'DaemonSets that require registered or initialized nodes count, and claims do not require it',
     plans(
       {
         objects: [
@@ -233,7 +233,7 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     2492,
-    'nodes on their way are filled before others are launched',
+    'are filled before others are launched',
     plans(
       {
         catalogue: medium,
@@ -248,31 +248,27 @@ export const inFlightCases: readonly ConformanceCase[] = about('nodes in flight'
   ),
   same(
     [2553, 2662],
-    'the one initialized node of many comes first',
+    'the initialized one of many comes first',
     plans({ objects: [many(100, 57), pod()] }, { nodes: 0, existing: { 'n-57': 1 } }),
   ),
-  same(
-    2593,
-    'two pods with one port of the host',
-    plans({ objects: pods(2, { ports: [{ hostPort: 8080 }] }) }, { nodes: 2 }),
-  ),
+  same(2593, 'two pods with one host port', plans({ objects: pods(2, { ports: [{ hostPort: 8080 }] }) }, { nodes: 2 })),
 ]);
 
 /** Nodes that run. */
 export const existingNodeCases: readonly ConformanceCase[] = about('existing nodes', [
   same(
     2607,
-    'a node that no NodePool owns is used',
+    'one without a NodePool is used',
     plans({ objects: [foreign(), pod('p', { cpu: '10m' })] }, { nodes: 0, existing: { own: 1 } }),
   ),
   same(
     2633,
-    'a hundred pods go to it',
+    'a hundred pods use one',
     plans({ objects: [foreign(), ...pods(100, { cpu: '10m' })] }, { nodes: 0, existing: { own: 100 } }),
   ),
   same(
     2695,
-    'a pod that the node does not suit gets a new one',
+    'a pod that does not fit one gets a new node',
     plans(
       { objects: [withoutZone(), pod('p', { needs: [oneOf(labels.zone, zone1)] })] },
       { nodes: 1, existing: {}, by: { [labels.zone]: { [zone1]: 1 } } },
@@ -280,7 +276,7 @@ export const existingNodeCases: readonly ConformanceCase[] = about('existing nod
   ),
   same(
     2729,
-    'a DaemonSet that does not suit the node takes no room there, and all of it on new ones',
+    'a DaemonSet that does not fit one takes no room there, and takes it on new ones',
     plans(
       {
         objects: [
@@ -301,7 +297,7 @@ export const existingNodeCases: readonly ConformanceCase[] = about('existing nod
   ),
   same(
     2818,
-    'devices that kubelet reports as none while the node starts count as the claim has them',
+    'devices reported as 0 while the node starts count as in the claim',
     plans(
       { objects: [zeroed(), pod('p', { cpu: '10m', requests: { 'example.com/vendor-a': '1' } })] },
       { nodes: 0, existing: { n: 1 } },
@@ -309,7 +305,7 @@ export const existingNodeCases: readonly ConformanceCase[] = about('existing nod
   ),
   same(
     2860,
-    'a pod that follows its like goes where that was planned to be',
+    'a pod with affinity goes where its like was planned',
     plans({ objects: pods(2, { ...app, ...affinity('x') }) }, { nodes: 1 }),
   ),
 ]);

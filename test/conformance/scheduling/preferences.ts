@@ -10,7 +10,7 @@ const invalid = oneOf(labels.zone, 'invalid');
 export const preferenceCases: readonly ConformanceCase[] = about('preferences', [
   same(
     1128,
-    'the last required term is never given up',
+    'the last required term is never relaxed',
     one(
       { either: [[invalid]] },
       { left: ['p'] },
@@ -19,7 +19,7 @@ export const preferenceCases: readonly ConformanceCase[] = about('preferences', 
   ),
   differs(
     1144,
-    'of several required terms those that cannot be met are given up',
+    'unsatisfiable terms of several required ones are relaxed',
     'scheduling/relaxation',
     'any term that can be met will do, the cheapest of them; under Karpenter it is the first',
     one(
@@ -29,12 +29,12 @@ export const preferenceCases: readonly ConformanceCase[] = about('preferences', 
   ),
   same(
     1168,
-    'every preference is given up, if need be',
+    'every preference is relaxed if needed',
     one({ likes: [invalid, oneOf(labels.instanceType, 'invalid')] }, { nodes: 1 }),
   ),
   same(
     1187,
-    'a lighter preference counts where the heaviest cannot be met',
+    'a lighter preference is kept where the heaviest cannot be met',
     one(
       {
         likes: [
@@ -49,7 +49,7 @@ export const preferenceCases: readonly ConformanceCase[] = about('preferences', 
   ),
   same(
     1214,
-    'a preference against what is required',
+    'a preference that contradicts a requirement',
     one(
       { needs: [oneOf(labels.zone, zone3)], likes: [noneOf(labels.zone, zone3)] },
       { by: { [labels.zone]: { [zone3]: 1 } } },
@@ -57,7 +57,7 @@ export const preferenceCases: readonly ConformanceCase[] = about('preferences', 
   ),
   same(
     1235,
-    'preferences against one another',
+    'preferences that contradict each other',
     one({ likes: [invalid, noneOf(labels.zone, 'invalid')] }, { nodes: 1 }),
   ),
 ]);

@@ -46,9 +46,9 @@ const none = (catalogue: readonly CatalogueEntry[], ofPool: Asked, ofPod: Asked)
 const loads = [0.1, 1, 2, 2.5, 4, 8, 16].flatMap((cpu) => [0.1, 1, 2, 4, 8, 16, 32].map((memory) => ({ cpu, memory })));
 
 export const cheapestCases: readonly ConformanceCase[] = about('cheapest instance type', [
-  same(82, 'the cheapest type of all', buys({}, {})),
-  same(89, 'of an architecture: amd64', buys({}, { [arch]: 'amd64' })),
-  same(103, 'of an architecture: arm64', buys({}, { [arch]: 'arm64' })),
+  same(82, 'of all', buys({}, {})),
+  same(89, 'of an architecture that the pod requires: amd64', buys({}, { [arch]: 'amd64' })),
+  same(103, 'of an architecture that the pod requires: arm64', buys({}, { [arch]: 'arm64' })),
   same(116, "of the pool's architecture: amd64", buys({ [arch]: 'amd64' }, {})),
   same(131, "of the pool's architecture: arm64", buys({ [arch]: 'arm64' }, {})),
   same([146, 174], "of the pool's operating system", buys({ [os]: 'windows' }, {})),
@@ -63,17 +63,17 @@ export const cheapestCases: readonly ConformanceCase[] = about('cheapest instanc
   same(310, "of the pool's capacity type, in a zone", buys({ [capacity]: 'spot' }, { [zone]: zone2 })),
   same(
     330,
-    'of all four as the pool has it',
+    'with all four requirements of the pool',
     buys({ [capacity]: 'on-demand', [zone]: zone1, [arch]: 'arm64', [os]: 'windows' }, {}),
   ),
   same(
     362,
-    'of all four, two of them of the pool',
+    'with all four requirements, two of the pool',
     buys({ [arch]: 'amd64', [os]: 'linux' }, { [capacity]: 'spot', [zone]: zone2 }),
   ),
   same(
     396,
-    'of all four as the pod has it',
+    'with all four requirements of the pod',
     buys({}, { [capacity]: 'spot', [zone]: zone2, [arch]: 'amd64', [os]: 'linux' }),
   ),
   same(428, 'no type of the architecture', none(without('arm64'), {}, { [arch]: 'arm64' })),
@@ -89,7 +89,7 @@ export const cheapestCases: readonly ConformanceCase[] = about('cheapest instanc
   ),
   differs(
     509,
-    'three pods of every size fit the types that are listed for them',
+    'three pods of every size fit the listed types',
     'scheduling/pure-plan',
     'they may be on several nodes, where that is cheaper',
     {
@@ -99,7 +99,7 @@ export const cheapestCases: readonly ConformanceCase[] = about('cheapest instanc
   ),
   same(
     563,
-    'the price of the capacity type that is asked for counts',
+    'by the price of the required capacity type',
     plans(
       {
         catalogue: [
@@ -167,7 +167,7 @@ export const minValuesCases: readonly ConformanceCase[] = about('minValues with 
   ),
   same(
     784,
-    'the pod leaves fewer values by Gt',
+    'Gt, where the pod leaves fewer values',
     of([sized('t1', 1, 0.52, 2), sized('t2', 4, 1, 3)], [least(2, op(generation, 'Exists'))], both, {
       needs: [op(generation, 'Gt', '2')],
     }),
@@ -183,12 +183,12 @@ export const minValuesCases: readonly ConformanceCase[] = about('minValues with 
   ),
   same(
     961,
-    'Lt leaves fewer values',
+    'Lt, where the pod leaves fewer values',
     of([sized('t1', 2, 0.52, 2), sized('t2', 4, 1.2, 4)], [least(2, op(generation, 'Lt', '4'))], both),
   ),
   same(
     1029,
-    'the larger of In and NotIn counts',
+    'In and NotIn: the larger minValues applies',
     of(
       [sized('t1', 1, 0.52), sized('t2', 2, 1), sized('t3', 4, 1.2)],
       [least(1, types('t1', 't2', 't3')), least(2, op(instanceType, 'NotIn', 't3'))],
@@ -197,7 +197,7 @@ export const minValuesCases: readonly ConformanceCase[] = about('minValues with 
   ),
   same(
     1121,
-    'the larger of Gt and Lt counts',
+    'Gt and Lt: the larger minValues applies',
     of(
       [sized('t1', 1, 0.52, 2), sized('t2', 1, 1, 3), sized('t3', 4, 1.2, 4), sized('t4', 4, 1.2, 5)],
       [least(1, op(generation, 'Gt', '2')), least(2, op(generation, 'Lt', '5'))],
@@ -206,7 +206,7 @@ export const minValuesCases: readonly ConformanceCase[] = about('minValues with 
   ),
   same(
     1234,
-    'more types than there are',
+    'Exists, with more types than exist',
     of(
       Array.from({ length: 10 }, (_, i) => sized(`t${i}`, 2, 1)),
       [least(11, op(instanceType, 'Exists'))],
@@ -215,17 +215,17 @@ export const minValuesCases: readonly ConformanceCase[] = about('minValues with 
   ),
   same(
     1261,
-    'more types than a claim lists',
+    'Exists, with more types than a claim lists',
     of(two, [least(2, types('t1', 't2'))], both, { settings: { listedTypes: 1 } }),
   ),
   same(
     1331,
-    'the larger of Exists and In counts',
+    'Exists and In: the larger minValues applies',
     of(two, [least(1, op(instanceType, 'Exists')), least(2, types('t1', 't2'))], apart),
   ),
   same(
     1410,
-    'of two keys each has its own',
+    'Exists, for two keys separately',
     of(
       [sized('t1', 1, 0.52), sized('t2', 4, 1, 0, 'amd64')],
       [least(2, op(arch, 'Exists')), least(1, types('t1', 't2'))],

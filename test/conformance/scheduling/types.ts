@@ -35,16 +35,20 @@ const amd64 = { nodeSelector: { [labels.arch]: 'amd64' } };
 
 export const typeCases: readonly ConformanceCase[] = about('instance types for pods', [
   same(1248, 'a pod larger than every type', one({ cpu: '512' }, left)),
-  same(1259, 'two architectures, two nodes', apart(labels.arch, 'amd64', 'arm64')),
+  same(1259, 'two architectures need two nodes', apart(labels.arch, 'amd64', 'arm64')),
   same(1284, 'a type of another architecture', one({ needs: [oneOf(labels.instanceType, 'arm')] }, left, amd)),
-  same(1305, 'an operating system that another architecture has', one({ needs: [oneOf(labels.os, 'ios')] }, left, amd)),
-  same(1327, 'a size that another architecture has', one({ cpu: '14' }, left, amd)),
-  same(1342, 'two operating systems, two nodes', apart(labels.os, 'linux', 'windows')),
-  same(1367, 'two types, two nodes', apart(labels.instanceType, 'small', 'default')),
-  same(1392, 'two zones, two nodes', apart(labels.zone, zone1, zone2)),
+  same(
+    1305,
+    'an operating system that only another architecture has',
+    one({ needs: [oneOf(labels.os, 'ios')] }, left, amd),
+  ),
+  same(1327, 'a size that only another architecture has', one({ cpu: '14' }, left, amd)),
+  same(1342, 'two operating systems need two nodes', apart(labels.os, 'linux', 'windows')),
+  same(1367, 'two types need two nodes', apart(labels.instanceType, 'small', 'default')),
+  same(1392, 'two zones need two nodes', apart(labels.zone, zone1, zone2)),
   same(
     1417,
-    'two devices that no type has together, two nodes',
+    'two devices that no type has together need two nodes',
     plans(
       {
         catalogue: twoGpus,
@@ -55,7 +59,7 @@ export const typeCases: readonly ConformanceCase[] = about('instance types for p
   ),
   same(
     1446,
-    'one pod that asks for both of them',
+    'one pod that requests two such devices',
     plans(
       { catalogue: twoGpus, objects: [pod('p', { requests: { [gpu('first')]: '1', [gpu('second')]: '1' } })] },
       left,
@@ -63,7 +67,7 @@ export const typeCases: readonly ConformanceCase[] = about('instance types for p
   ),
   same(
     1465,
-    'labels of the provider pick types',
+    'labels of the provider select types',
     plans(
       {
         catalogue: growingTypes(5),
@@ -74,7 +78,7 @@ export const typeCases: readonly ConformanceCase[] = about('instance types for p
   ),
   same(
     1478,
-    'labels of the provider against the type',
+    'labels of the provider that exclude the type',
     plans(
       {
         catalogue: growingTypes(5),
@@ -96,7 +100,7 @@ export const typeCases: readonly ConformanceCase[] = about('instance types for p
   ),
   same(
     1507,
-    'DoesNotExist on it',
+    'DoesNotExist on a label that few types have',
     plans(
       { catalogue: growingTypes(5), objects: [pod('p', { needs: [op(special, 'DoesNotExist')] })] },
       { nodes: 1, by: { [special]: { '': 1 } } },
@@ -151,7 +155,11 @@ export const packingCases: readonly ConformanceCase[] = about('packing pods onto
       { nodes: 2, by: { [labels.instanceType]: { t4: 1, t0: 1 } } },
     ),
   ),
-  same(1671, 'none of a resource that no type has', one({ requests: { 'example.com/odd': '0' } }, { nodes: 1 })),
+  same(
+    1671,
+    'a request of 0 for a resource that no type has',
+    one({ requests: { 'example.com/odd': '0' } }, { nodes: 1 }),
+  ),
   same(1683, 'more memory than every type has', one({ memory: '2Ti' }, left)),
   same(
     1694,

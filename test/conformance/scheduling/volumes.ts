@@ -128,7 +128,7 @@ const unsupported =
 export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   same(
     2903,
-    'a node takes as many volumes as its driver says',
+    'a node takes as many volumes as its driver allows',
     run(
       [
         zonal,
@@ -145,7 +145,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     2955,
-    'a claim of a hundred pods is one volume',
+    'one volume claim of a hundred pods counts once',
     run(
       [
         zonal,
@@ -160,7 +160,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3009,
-    'volumes without a driver, as of NFS, are not counted',
+    'volumes without a CSI driver do not count',
     run(
       [
         ...node('n', roomy),
@@ -184,8 +184,8 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
       bothZones,
     ),
   ),
-  same(3115, 'a host name among the terms of a local volume is set aside', local({ local: { path: '/d' } })),
-  same(3116, 'a host name among the terms of a hostPath volume is set aside', local({ hostPath: { path: '/d' } })),
+  same(3115, 'a host name in the terms of a local volume is ignored', local({ local: { path: '/d' } })),
+  same(3116, 'a host name in the terms of a hostPath volume is ignored', local({ hostPath: { path: '/d' } })),
   same(
     3118,
     'terms of a StorageClass are alternatives',
@@ -202,7 +202,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3165,
-    'of the alternatives of two volumes one suits both',
+    'two volumes have one common alternative',
     plans(
       {
         catalogue: growingTypes(5),
@@ -224,7 +224,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3204,
-    'an ephemeral volume counts by the class that it names',
+    'an ephemeral volume counts for its class',
     full([storage('s'), storage('t', { provisioner: other, metadata: { annotations: isDefault } })], named('s'), {
       [driver]: 1,
       [other]: 10,
@@ -232,7 +232,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3318,
-    'an ephemeral volume that names none is of the default class, which the API server writes into its claim',
+    'an ephemeral volume without a class is of the default class',
     full([storage('s', { metadata: { annotations: isDefault } })], {}, { [driver]: 1 }, named('s')),
   ),
   notApplicable(
@@ -245,7 +245,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   notApplicable(3629, 'a topology key that is not served', unsupported),
   same(
     3662,
-    'an unbound claim that is to be bound at once',
+    'an unbound claim with immediate binding',
     refused([storage('s', { mode: 'Immediate' }), claim('c', { storageClassName: 's' })]),
   ),
   same(
@@ -263,12 +263,12 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3749,
-    'a claim that is lost',
+    'a lost claim',
     refused([storage('s'), claim('c', { storageClassName: 's' }, { status: { phase: 'Lost' } })]),
   ),
   same(
     3807,
-    'a claim with a volume that is not bound to the end',
+    'a claim whose volume is not fully bound',
     refused([
       storage('s'),
       volume('v', {}),
@@ -277,7 +277,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ),
   same(
     3808,
-    'a claim that is bound to the end',
+    'a fully bound claim',
     run([storage('s'), volume('v', {}), claim('c', { storageClassName: 's', volumeName: 'v' }), pod('p', using('c'))], {
       nodes: 1,
     }),
@@ -298,7 +298,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   ]),
   same(
     3899,
-    'a volume in the tree of Kubernetes counts towards the CSI driver that took over',
+    'an in-tree volume counts for the CSI driver that replaced it',
     run(
       [
         inTree(),
@@ -317,14 +317,22 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
       { nodes: 1, existing: {} },
     ),
   ),
-  same(3958, 'so does an ephemeral one', full([inTree()], named('s'), { 'ebs.csi.aws.com': 1 })),
+  same(
+    3958,
+    'an ephemeral in-tree volume counts for the CSI driver that replaced it',
+    full([inTree()], named('s'), { 'ebs.csi.aws.com': 1 }),
+  ),
 ]);
 
 /** The zones of pods with volumes, which Karpenter has as a metric. */
 export const volumeZoneCases: readonly ConformanceCase[] = about('zones of storage classes', [
-  same(4478, 'a class of two zones leaves the zone open', inClass([zone1, zone2], {}, { nodes: 1 })),
-  same(4484, 'a class of one zone fixes it', inClass([zone1], {}, { by: { [labels.zone]: { [zone1]: 1 } } })),
-  same(4490, 'a class against the node selector', inClass([zone2], { nodeSelector: { [labels.zone]: zone1 } }, left)),
+  same(4478, 'a class with two zones leaves the zone open', inClass([zone1, zone2], {}, { nodes: 1 })),
+  same(4484, 'a class with one zone sets it', inClass([zone1], {}, { by: { [labels.zone]: { [zone1]: 1 } } })),
+  same(
+    4490,
+    'a class that the node selector excludes',
+    inClass([zone2], { nodeSelector: { [labels.zone]: zone1 } }, left),
+  ),
 ]);
 
 function inClass(zones: readonly (typeof all)[number][], options: PodOptions, expected: Expected): Check {

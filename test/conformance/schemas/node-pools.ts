@@ -210,7 +210,7 @@ const staticCases: readonly ConformanceCase[] = about('NodePool validation of re
   fixed(810, 'a limit of CPU', { 'spec.limits': { cpu: '1000' } }, false),
   fixed(815, 'a limit of memory', { 'spec.limits': { memory: '2000Gi' } }, false),
   fixed(820, 'a limit of pods', { 'spec.limits': { pods: '10' } }, false),
-  fixed(825, 'a limit of storage', { 'spec.limits': { 'ephemeral-storage': '10Gi' } }, false),
+  fixed(825, 'a limit of ephemeral storage', { 'spec.limits': { 'ephemeral-storage': '10Gi' } }, false),
   fixed(830, 'a weight', { 'spec.weight': 25 }, false),
   fixed(842, 'a limit of nodes', { 'spec.limits': { nodes: '100' } }),
   fixed(847, 'several budgets', {

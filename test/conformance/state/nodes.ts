@@ -37,7 +37,7 @@ const withoutClaim = (objects: ReturnType<typeof roomy>) => objects.filter(({ ki
 const volumeCases: readonly ConformanceCase[] = about('volumes in cluster state', [
   same(
     262,
-    'volumes of the pods of a Node',
+    'of the pods of a Node',
     observed(false, async (it) => {
       await it.put(...full(withoutClaim(roomy('n', { allocatable: { cpu: '64' } }))));
       return it.takes('n', using('cmore'));
@@ -45,7 +45,7 @@ const volumeCases: readonly ConformanceCase[] = about('volumes in cluster state'
   ),
   same(
     283,
-    'still after its claim changes',
+    'are kept when its claim changes',
     observed([false, false], async (it) => {
       await it.put(...full());
       const before = await it.takes('n', using('cmore'));
@@ -56,7 +56,7 @@ const volumeCases: readonly ConformanceCase[] = about('volumes in cluster state'
   ),
   same(
     313,
-    'one that is attached already takes no more',
+    'attached already count once',
     observed(true, async (it) => {
       await it.put(...full());
       return it.takes('n', using('c5'));
@@ -72,7 +72,7 @@ const occupied = () => [
 const portCases: readonly ConformanceCase[] = about('host ports in cluster state', [
   same(
     354,
-    'ports of the pods of a Node',
+    'of the pods of a Node',
     observed(false, async (it) => {
       await it.put(...occupied());
       return it.takes('n', port(8005));
@@ -80,7 +80,7 @@ const portCases: readonly ConformanceCase[] = about('host ports in cluster state
   ),
   same(
     377,
-    'still after its claim changes',
+    'are kept when its claim changes',
     observed([false, false], async (it) => {
       await it.put(...occupied());
       const before = await it.takes('n', port(8005));
@@ -91,7 +91,7 @@ const portCases: readonly ConformanceCase[] = about('host ports in cluster state
   ),
   same(
     413,
-    'a pod that changes does not stand in its own way',
+    'of an updated pod do not conflict with itself',
     observed([false, true], async (it) => {
       await it.put(...occupied());
       await it.put(bound('p5', { ...port(8005), labels: { changed: 'again' } }));
@@ -122,12 +122,12 @@ const amounts = [0.5, 1.5, 1, 2, 0.5, 1];
 const requestCases: readonly ConformanceCase[] = about('requests in cluster state', [
   same(
     470,
-    'pods that run nowhere take no room',
+    'of unbound pods take no room',
     freeAfter([4], (it) => it.put(...roomy(), ...unbound)),
   ),
   same(
     503,
-    'pods take room as they are bound',
+    'take room when pods are bound',
     freeAfter(
       [4, 2.5, 0.5],
       (it) => it.put(...roomy(), ...unbound),
@@ -137,12 +137,12 @@ const requestCases: readonly ConformanceCase[] = about('requests in cluster stat
   ),
   same(
     543,
-    'pods that were there before the Node was seen',
+    'of pods seen before their Node count',
     freeAfter([0.5], (it) => it.put(bound('a', one), bound('b', two), ...roomy())),
   ),
   same(
     577,
-    'and give it back when they are deleted',
+    'are returned when pods are deleted',
     freeAfter(
       [0.5, 2.5, 4],
       (it) => it.put(...roomy(), bound('a', one), bound('b', two)),
@@ -152,12 +152,12 @@ const requestCases: readonly ConformanceCase[] = about('requests in cluster stat
   ),
   same(
     623,
-    'pods that are done take none',
+    'of finished pods take no room',
     freeAfter([4], (it) => it.put(...roomy(), ended(bound('a', one), 'Failed'), ended(bound('b', two), 'Succeeded'))),
   ),
   same(
     662,
-    'a Node that is deleted is gone',
+    'are gone with their Node',
     observed([2.5, ['n'], []], async (it) => {
       await it.put(...withoutClaim(roomy()), bound('a', one));
       const free = await it.free('n');
@@ -168,7 +168,7 @@ const requestCases: readonly ConformanceCase[] = about('requests in cluster stat
   ),
   same(
     700,
-    'a pod that comes again under its name elsewhere',
+    'follow a pod created anew elsewhere',
     observed(
       [
         [2.5, 8],
@@ -188,7 +188,7 @@ const requestCases: readonly ConformanceCase[] = about('requests in cluster stat
   ),
   same(
     774,
-    'many pods that come and go, told more than once',
+    'are right after many repeated pod events',
     freeAfter(
       [3.5, 2, 1, 2.5, 2, 1, 1.5, 3, 4],
       ...amounts.slice(0, 3).map((cpu, i) => async (it: Observed) => {
@@ -228,7 +228,7 @@ const large = (cpu: string) => agent('d-1', cpu, { nodeName: 'other' });
 const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster state', [
   same(
     841,
-    'a DaemonSet pod takes the room that was kept for it',
+    'use the room reserved for them',
     freeAfter(
       [1.5, 1.5],
       (it) => it.put(set, ...roomy(), bound('a', one)),
@@ -237,7 +237,7 @@ const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster sta
   ),
   same(
     1566,
-    'a DaemonSet without pods counts by its template',
+    'without pods count by their template',
     observed(2, async (it) => {
       await it.put(set);
       return onNew(it);
@@ -245,7 +245,7 @@ const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster sta
   ),
   same(
     1577,
-    'and by its pod, once there is one',
+    'with a pod count by that',
     observed(1, async (it) => {
       await it.put(set, large('2'));
       return onNew(it);
@@ -253,7 +253,7 @@ const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster sta
   ),
   same(
     1605,
-    'by the newest',
+    'count by the newest pod',
     observed([1, 3], async (it) => {
       await it.put(set, large('2'));
       const before = await onNew(it);
@@ -264,7 +264,7 @@ const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster sta
   ),
   same(
     1654,
-    'not any more once it is deleted',
+    'do not count once they are deleted',
     observed([1, 3], async (it) => {
       await it.put(set, large('2'));
       const before = await onNew(it);
@@ -275,7 +275,7 @@ const daemonCases: readonly ConformanceCase[] = about('DaemonSets in cluster sta
   ),
   same(
     1687,
-    'pods of others say nothing of it',
+    'ignore pods of other owners',
     observed(2, async (it) => {
       const others = ten.map((i) => bound(`o${i}`, { cpu: '2', nodeName: 'other', namespace: 'kube-system' }));
       await it.put(set, ...others);
@@ -303,7 +303,7 @@ async function nominated(it: Observed): Promise<void> {
 const lifeCases: readonly ConformanceCase[] = about('nodes and claims in cluster state', [
   same(
     442,
-    'a claim and a Node of one name are one node, and each may go first',
+    'of one name are one node, whichever is seen first',
     observed([['n'], ['n'], []], async (it) => {
       await it.put(...roomy());
       const both = await names(it);
@@ -332,7 +332,7 @@ const lifeCases: readonly ConformanceCase[] = about('nodes and claims in cluster
   ),
   same(
     998,
-    'a node is waited for by its pod for twenty seconds (provisioning/nominated-nodes)',
+    'a nominated node is kept for twenty seconds (provisioning/nominated-nodes)',
     observed([true, true, false], async (it) => {
       await nominated(it);
       const now = isOnItsWay(it);
@@ -344,7 +344,7 @@ const lifeCases: readonly ConformanceCase[] = about('nodes and claims in cluster
   ),
   same(
     1024,
-    'a Node whose instance is known later is one all the same',
+    'are one though the instance is known later',
     observed([['n'], ['n']], async (it) => {
       const [own] = roomy();
       await it.put({ ...own!, spec: {} } as never);
@@ -366,12 +366,16 @@ const kept = (expected: readonly boolean[], options: PodOptions): Check =>
     return [before, await it.takes('n', follower)];
   });
 const affinityCases: readonly ConformanceCase[] = about('anti-affinity in cluster state', [
-  same(1043, 'required anti-affinity of what runs', kept([false, true], lonely)),
-  same(1084, 'not that which is preferred', kept([true, true], { ...likesAntiAffinity('x'), labels: { app: 'y' } })),
-  same(1128, 'nor that of a pod which is gone', kept([false, true], lonely)),
+  same(1043, 'of running pods counts where it is required', kept([false, true], lonely)),
+  same(
+    1084,
+    'does not count where it is preferred',
+    kept([true, true], { ...likesAntiAffinity('x'), labels: { app: 'y' } }),
+  ),
+  same(1128, 'of a deleted pod does not count', kept([false, true], lonely)),
   same(
     1179,
-    'nor that of a pod whose node is gone',
+    'of a pod whose node is gone does not count',
     plans({ objects: [bound('r', { ...lonely, nodeName: 'gone' }), pod('p', follower)] }, { nodes: 1 }),
   ),
 ]);
@@ -402,20 +406,20 @@ const unmanaged = (initialized: boolean) =>
     return { metadata: { ...metadata, labels: omit(own.labels, 'karpenter.sh/nodepool' as never) } };
   });
 const taintCases: readonly ConformanceCase[] = about('taints in cluster state', [
-  same(1814, 'taints of the control plane while a node starts', taints([], roomy('n', starting), ephemeral)),
+  same(1814, 'of the control plane are ignored while a node starts', taints([], roomy('n', starting), ephemeral)),
   same(
     1828,
-    'those of a readiness gate',
+    'of a readiness gate are ignored while a node starts',
     taints([], roomy('n', starting), [
       taint('readiness.k8s.io/some-rule'),
       taint('readiness.k8s.io/another-rule', 'NoExecute'),
     ]),
   ),
-  same(1840, 'they hold once it is initialized', taints(ephemeral, roomy(), ephemeral)),
-  same(1866, 'startup taints while it starts', taints([], withStartup(false), startup)),
-  same(1882, 'they hold after that', taints(startup, withStartup(true), startup)),
-  same(1907, 'all hold on a node of nobody', taints(ephemeral, unmanaged(false), ephemeral)),
-  same(1926, 'at any time', taints(ephemeral, unmanaged(true), ephemeral)),
+  same(1840, 'apply once it is initialized', taints(ephemeral, roomy(), ephemeral)),
+  same(1866, 'startup taints are ignored while it starts', taints([], withStartup(false), startup)),
+  same(1882, 'startup taints apply afterwards', taints(startup, withStartup(true), startup)),
+  same(1907, 'all apply on a node without a NodePool', taints(ephemeral, unmanaged(false), ephemeral)),
+  same(1926, 'all apply there at any time', taints(ephemeral, unmanaged(true), ephemeral)),
 ]);
 
 /** What runs where, pkg/controllers/state/suite_test.go */

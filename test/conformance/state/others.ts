@@ -41,12 +41,12 @@ const both = ['Drifted', 'Consolidatable'] as const;
 export const otherDriftCases: readonly ConformanceCase[] = about('condition Drifted', [
   same(
     84,
-    'a claim of another provider is not looked at',
+    'leaves claims of another provider',
     saying(['none'], ['Drifted'], (it) => runningNode(it, 'n1', { ...drifted, spec: foreign })),
   ),
   same(
     190,
-    'nor one of a NodePool that is not there',
+    'leaves claims of a missing NodePool',
     saying(['none'], ['Drifted'], (it) =>
       runningNode(it, 'n1', { claim: { annotations: old, labels: { [labels.nodePool]: 'gone' } } }),
     ),
@@ -57,7 +57,7 @@ export const otherDriftCases: readonly ConformanceCase[] = about('condition Drif
 export const otherConsolidatableCases: readonly ConformanceCase[] = about('condition Consolidatable', [
   same(
     52,
-    'a claim of another provider is not looked at',
+    'leaves claims of another provider',
     saying(['none'], ['Consolidatable'], (it) => runningNode(it, 'n1', { spec: foreign })),
   ),
 ]);
@@ -66,7 +66,7 @@ export const otherConsolidatableCases: readonly ConformanceCase[] = about('condi
 export const severalConditionCases: readonly ConformanceCase[] = about('conditions of a claim', [
   same(
     125,
-    'drifted and at rest',
+    'Drifted and Consolidatable',
     saying(['True', 'True'], both, (it) => runningNode(it, 'n1', drifted)),
   ),
   same(
@@ -98,7 +98,7 @@ const stamps = (it: Running, name: string): readonly unknown[] => {
 export const otherHashCases: readonly ConformanceCase[] = about('hash of a NodePool', [
   same(
     96,
-    'a NodePool of another provider gets no hash',
+    'is not written for another provider',
     poolSays(
       [false, undefined],
       (it) => addOther(it, foreign),
@@ -107,7 +107,7 @@ export const otherHashCases: readonly ConformanceCase[] = about('hash of a NodeP
   ),
   same(
     149,
-    'a hash of another version is written anew',
+    'of another version is written again',
     poolSays(
       [true, nodePoolHashVersion],
       (it) => {
@@ -131,11 +131,11 @@ const longKey = `test.com.test.${'a'.repeat(250)}/test`;
 
 /** pkg/controllers/nodepool/validation/suite_test.go */
 export const otherValidationCases: readonly ConformanceCase[] = about('validation of a NodePool at run time', [
-  same(112, 'a NodePool of another provider is not judged', validated(undefined, foreign)),
-  same(123, 'a good NodePool', validated('True', ownClass)),
+  same(112, 'leaves NodePools of another provider', validated(undefined, foreign)),
+  same(123, 'accepts a valid NodePool', validated('True', ownClass)),
   same(
     131,
-    'one whose taint has too long a key',
+    'refuses a taint with too long a key',
     validated('False', { ...ownClass, taints: [{ key: longKey, effect: 'NoSchedule' }] }),
   ),
 ]);
@@ -161,7 +161,7 @@ const threeCpus = [{ name: 'c', image: 'c', resources: { requests: { cpu: '3' } 
 export const otherConsolidationCases: readonly ConformanceCase[] = about('consolidation', [
   same(
     3245,
-    'pods move to the one node that is initialized',
+    'pods move to the one initialized node',
     consolidates(
       {
         catalogue: fleet,
@@ -179,7 +179,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = about('consol
   ),
   same(
     4429,
-    'of two equal nodes the one with fewer pods goes',
+    'of two equal nodes the one with fewer pods is removed',
     consolidates(
       { catalogue: fleet, objects: [onDemand(), of('a'), of('b'), on('a', 'p'), on('a', 'q'), on('b', 'r')] },
       { gone: ['b'], launched: [] },
@@ -187,7 +187,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = about('consol
   ),
   same(
     4660,
-    'a pod that comes while a node is replaced uses what was launched',
+    'a pod created during a replacement uses the launched node',
     running(
       [2, 2],
       async (it) => {
@@ -207,7 +207,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = about('consol
   ),
   same(
     4706,
-    'a node that was launched for pods of one which drains stays (provisioning/nominated-nodes)',
+    'a node launched for pods of a draining one stays (provisioning/nominated-nodes)',
     observed(['m'], async (it) => {
       const launched = changed(roomy('m'), 'NodeClaim', ({ metadata }) => ({
         metadata: { ...metadata, annotations: { [annotations.plannedPods]: 'default/web' } },
@@ -221,7 +221,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = about('consol
   ),
   same(
     4816,
-    'a dear reservation is left for a cheap one',
+    'an expensive reservation is left for a cheap one',
     consolidates(
       {
         catalogue: [priced(r(cheap), 0.000001), priced(r(dear), 0.003)],
@@ -260,7 +260,7 @@ export const savingCases: readonly ConformanceCase[] = about('saving of a comman
   ),
   same(
     100,
-    'two replacements count together',
+    'of two replacements is added up',
     consolidates(
       {
         catalogue: [
@@ -280,17 +280,17 @@ export const savingCases: readonly ConformanceCase[] = about('saving of a comman
   ),
   same(
     158,
-    'on demand is not reckoned as spot',
+    'on-demand does not count spot prices',
     saves(true, [offering(zone1, 'spot', 0.1), offering(zone1, 'on-demand', 0.4)], [onDemand()], 0.1),
   ),
   same(
     224,
-    'nor one zone as another',
+    'one zone does not count prices of another',
     saves(true, [offering(zone2, 'on-demand', 0.05), offering(zone1, 'on-demand', 0.45)], [zonal], 0.05),
   ),
   same(
     289,
-    'spot where the pool has it',
+    'spot prices count where the pool allows spot',
     saves(true, [offering(zone1, 'spot', 0.1), offering(zone1, 'on-demand', 0.4)], [poolWith()], 0.4),
   ),
   notApplicable(353, 'a command of nothing', 'there is none'),
@@ -316,7 +316,7 @@ const eventsOf =
 export const priceCases: readonly ConformanceCase[] = about('price of a node', [
   same(
     410,
-    'a node whose type nobody knows costs nothing',
+    'of an unknown type is 0',
     consolidates(
       { catalogue: fleet, objects: [onDemand(), of('n', sold('unknown', 4, 1)), on('n', 'p')] },
       { gone: [] },
@@ -324,7 +324,7 @@ export const priceCases: readonly ConformanceCase[] = about('price of a node', [
   ),
   same(
     416,
-    'a node costs what its type is offered for',
+    'is that of its offering',
     consolidates(
       { catalogue: fleet, objects: [onDemand(), of('n', dear), on('n', 'p')] },
       { gone: ['n'], launched: ['cheap'], saved: 2.8 },
@@ -337,7 +337,7 @@ export const priceCases: readonly ConformanceCase[] = about('price of a node', [
 export const unavailableCases: readonly ConformanceCase[] = about('price of an unavailable type', [
   same(
     133,
-    'a node costs what it costs though nothing more of its type is to be had',
+    'is the same though no offering is available',
     consolidates(
       {
         catalogue: [{ ...dear, offerings: dear.offerings.map((each) => ({ ...each, Available: false })) }, cheap],
@@ -352,7 +352,7 @@ export const unavailableCases: readonly ConformanceCase[] = about('price of an u
 export const changedBufferCases: readonly ConformanceCase[] = about('changed capacity buffer', [
   same(
     479,
-    'a PodTemplate that changes is resolved anew',
+    'a changed PodTemplate is resolved again',
     gives(() => {
       const objects = objectsOf({ spec: one }, 10);
       const [template] = objects.podTemplates!;

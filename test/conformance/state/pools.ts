@@ -76,7 +76,7 @@ const limited = (expected: unknown, play: (it: Observed) => Promise<unknown>): C
 const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool in cluster state', [
   same(
     1954,
-    'nodes of several pools',
+    'of several pools are separate',
     running(
       [
         [alike(6, 3), alike(12, 3), alike(18, 3)],
@@ -100,7 +100,7 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2106,
-    'a node that comes to another pool, once its claim and its Node say so',
+    'follow a node that changes its pool on claim and Node',
     running(
       [
         [alike(2, 1), alike(0, 0)],
@@ -117,7 +117,7 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2172,
-    'a node whose instance is another by its claim and by its Node',
+    'follow a changed instance on claim and Node',
     running([alike(2, 1), alike(2, 1)], async (it) => {
       sized(it, 'n1', {});
       const before = await usage(it);
@@ -130,7 +130,7 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2223,
-    'the claim counts again when its Node is gone',
+    'count the claim again when its Node is gone',
     running([alike(1, 1), alike(2, 1)], async (it) => {
       sized(it, 'n1', { node: of(1) });
       const before = await usage(it);
@@ -140,7 +140,7 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2263,
-    'the Node counts on against the limit when its claim is gone',
+    'count the Node toward limits when its claim is gone',
     limited([3, 3], async (it) => {
       const before = await launches(it);
       await it.remove('NodeClaim', 'n');
@@ -149,7 +149,7 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2303,
-    'a claim that is being deleted counts no more',
+    'no longer count a deleting claim',
     running([alike(2, 1), alike(0, 0)], async (it) => {
       sized(it, 'n1', {});
       const before = await usage(it);
@@ -160,12 +160,12 @@ const resourceCases: readonly ConformanceCase[] = about('resources of a NodePool
   ),
   same(
     2339,
-    'a node that a disruption takes leaves room below the limit, until that lets go of it',
+    'of a disrupted node are free below the limit until it is released',
     limited([3, 4, 3], async (it) => [await launches(it), await launches(it, ['n']), await launches(it)]),
   ),
   same(
     2383,
-    'it leaves that room once, also while it goes',
+    'of a disrupted node are free once, also while it is deleted',
     limited([4, 4, 4, 4, 4], async (it) => {
       const steps = [await launches(it, ['n'])];
       for (const change of [
@@ -218,11 +218,11 @@ const counted = (
   });
 
 const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in cluster state', [
-  same(2490, 'a claim with an instance runs', counted([[1, 0, 0]], claimOf('a'), {})),
-  same(2502, 'so does one without', counted([[1, 0, 0]], claimOf('a', 'default', ''), {})),
+  same(2490, 'a claim with an instance is running', counted([[1, 0, 0]], claimOf('a'), {})),
+  same(2502, 'a claim without an instance is running', counted([[1, 0, 0]], claimOf('a', 'default', ''), {})),
   same(
     2524,
-    'not one of no pool',
+    'a claim without a NodePool does not count',
     counted(
       [
         [0, 0, 0],
@@ -233,7 +233,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
       { pool: '' },
     ),
   ),
-  same(2544, 'two of a pool', counted([[2, 0, 0]], two(), {})),
+  same(2544, 'two of one pool', counted([[2, 0, 0]], two(), {})),
   same(
     2567,
     'one of each of two pools',
@@ -249,7 +249,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2592,
-    'a change of something else changes nothing',
+    'an unrelated change changes nothing',
     observed(
       [
         [1, 0, 0],
@@ -283,7 +283,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     [2646, 2794],
-    'a claim that goes',
+    'a claim that is being deleted',
     counted(
       [
         [1, 0, 0],
@@ -306,7 +306,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2694,
-    'claims that are to be replaced',
+    'claims that are being replaced',
     counted(
       [
         [2, 0, 0],
@@ -321,7 +321,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2763,
-    'two that go',
+    'two claims that are being deleted',
     counted(
       [
         [2, 0, 0],
@@ -334,7 +334,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2817,
-    'one that is let go of runs again',
+    'a claim whose replacement was abandoned is running again',
     counted(
       [
         [0, 1, 0],
@@ -347,7 +347,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2832,
-    'two of them',
+    'two such claims',
     counted(
       [
         [0, 2, 0],
@@ -360,7 +360,7 @@ const countCases: readonly ConformanceCase[] = about('nodes of a NodePool in clu
   ),
   same(
     2865,
-    'one claim is counted once, whatever is said of it at the same time',
+    'one claim counts once through parallel updates',
     observed([1, 1, 1, 1], async (it) => {
       await it.put(...claimOf('a'));
       const contexts: Context[] = [
@@ -380,9 +380,13 @@ const nodeCount = (options: Sized): Check =>
     return (await usage(it))[3];
   });
 const capacityCases: readonly ConformanceCase[] = about('capacity counts', [
-  same(2911, 'a node is one of nodes', nodeCount({})),
-  same(2935, 'so is a claim without a Node', nodeCount({ withoutNode: true, conditions: ['Launched'] })),
-  same(2956, 'and a node that starts', nodeCount({ conditions: ['Launched', 'Registered'] })),
+  same(2911, 'a node as one of limits.nodes', nodeCount({})),
+  same(
+    2935,
+    'a claim without a Node as one of limits.nodes',
+    nodeCount({ withoutNode: true, conditions: ['Launched'] }),
+  ),
+  same(2956, 'a starting node as one of limits.nodes', nodeCount({ conditions: ['Launched', 'Registered'] })),
 ]);
 
 /** What NodePools have, pkg/controllers/state/suite_test.go */

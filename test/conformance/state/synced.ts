@@ -85,7 +85,7 @@ const syncCases: readonly ConformanceCase[] = about('planning waits for the cach
   notApplicable(1490, 'a claim that was put in', memory),
   same(
     1497,
-    'a claim without an instance is not waited for once it is deleted',
+    'no instance of a claim that was deleted',
     observed([['c'], []], async (it) => {
       await it.put(claimAlone('c', ''));
       const before = await awaited(it);
@@ -95,7 +95,7 @@ const syncCases: readonly ConformanceCase[] = about('planning waits for the cach
   ),
   same(
     1516,
-    'what was listed once stays so when more comes',
+    'what it has had once, though more is added',
     observed([true, true], async (it) => {
       await it.put(many(25, roomy), many(25, nodeAlone));
       const before = it.deps.cache.synced;
@@ -134,7 +134,7 @@ const looksAgain = (expected: readonly boolean[], ...steps: readonly ((it: Runni
 const consolidatedCases: readonly ConformanceCase[] = about('when consolidation looks again', [
   same(
     1706,
-    'consolidation looks again when the cluster changes',
+    'when the cluster changes',
     looksAgain([true], (it) => {
       runningNode(it, 'n2');
       return it.pass(minute);
@@ -142,12 +142,12 @@ const consolidatedCases: readonly ConformanceCase[] = about('when consolidation 
   ),
   same(
     1716,
-    'and within five minutes where nothing does',
+    'within five minutes without a change',
     looksAgain([true], (it) => it.pass(5 * minute + 10 * second)),
   ),
   same(
     1728,
-    'and when a NodePool changes',
+    'when a NodePool changes',
     looksAgain([true], async (it) => {
       await it.kube.patch('NodePool', { name: 'default' }, { spec: { weight: 7 } });
       await it.pass(30 * second);

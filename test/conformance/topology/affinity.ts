@@ -42,19 +42,15 @@ const namespaced = (more: object, expected: boolean): Check => {
 };
 
 export const followingCases: readonly ConformanceCase[] = about('pod affinity', [
-  same(
-    1929,
-    'affinity without terms',
-    run([pod('p', { affinity: { podAffinity: {}, podAntiAffinity: {} } })], { nodes: 1 }),
-  ),
+  same(1929, 'without terms', run([pod('p', { affinity: { podAffinity: {}, podAntiAffinity: {} } })], { nodes: 1 })),
   same(
     1939,
-    'a pod follows another to its node',
+    'places a pod on the node of another',
     onOne([...ten, pod('a', s2), pod('b', affinity('s2', host))], ['a', 'b']),
   ),
   same(
     1973,
-    'a pod follows another to its architecture',
+    'places a pod on the architecture of another',
     run(
       [
         pod('a', { ...s2, cpu: '2', ...oneAHost, ...arm }),
@@ -65,17 +61,17 @@ export const followingCases: readonly ConformanceCase[] = about('pod affinity', 
   ),
   same(
     2016,
-    'pods that follow their like share a node',
+    'puts pods with affinity to their like on one node',
     run(pods(3, { ...s2, ...affinity('s2', host) }), { nodes: 1 }),
   ),
   same(
     2040,
-    'no second node is begun for them when the first is full',
+    'begins no second node when the first is full',
     leaves(5, run(pods(10, { ...s2, ...affinity('s2', host) }), { sizes: [5] })),
   ),
   same(
     2082,
-    'none is begun elsewhere, although the zone of the first is not theirs',
+    "begins nowhere else, although the first pod's zone is excluded",
     leaves(
       10,
       run(
@@ -87,10 +83,14 @@ export const followingCases: readonly ConformanceCase[] = about('pod affinity', 
       ),
     ),
   ),
-  same(2126, 'pods that follow their like in a zone', run(pods(3, { ...s2, ...affinity('s2') }), { nodes: 1 })),
+  same(
+    2126,
+    'puts pods with affinity to their like in one zone',
+    run(pods(3, { ...s2, ...affinity('s2') }), { nodes: 1 }),
+  ),
   same(
     2150,
-    'in the one zone that they may go to',
+    'puts them in the one allowed zone',
     run(pods(3, { ...s2, needs: [oneOf(zone, zone3)], ...affinity('s2') }), {
       nodes: 1,
       by: { [zone]: { [zone3]: 3 } },
@@ -98,7 +98,7 @@ export const followingCases: readonly ConformanceCase[] = about('pod affinity', 
   ),
   differs(
     2181,
-    'two pods of a group whose zones exclude one another',
+    'of two pods whose zones exclude each other',
     'topology/affinity-begins',
     'a group begins in one zone; kube-scheduler would leave the second pod pending beside a node that Karpenter launches for it',
     leaves(
@@ -109,43 +109,43 @@ export const followingCases: readonly ConformanceCase[] = about('pod affinity', 
       ),
     ),
   ),
-  same(2234, 'a preference to follow a pod that there is not', run([...ten, pod('p', likesAffinity('s2', host))], {})),
+  same(2234, 'preferred to an absent pod', run([...ten, pod('p', likesAffinity('s2', host))], {})),
   same(
     2267,
-    'a preference to keep away from every zone',
+    'preferred anti-affinity to pods in every zone',
     run([...pods(3, { ...x, ...spread() }, 'x'), ...pods(10, likesAntiAffinity('x'))], {}),
   ),
   same(
     2633,
-    'a preference against a rule',
+    'preferred against a required rule',
     run([...pods(3, { ...x, ...spread({ topologyKey: host }), ...likesAffinity('s2', host) }), pod('a', s2)], {
       nodes: 3,
     }),
   ),
-  same(2713, 'pods that follow one that there is not', leaves(10, run(pods(10, affinity('s2')), { nodes: 0 }))),
+  same(2713, 'to an absent pod leaves pods pending', leaves(10, run(pods(10, affinity('s2')), { nodes: 0 }))),
   differs(
     2730,
-    'pods that follow one whose zone is open',
+    'to a pod whose zone is open',
     'topology/anti-affinity',
     'a new node is pinned to a zone, so that all are planned at once; under Karpenter the followers wait for the next pass',
     balancedIn(run([pod('a', s2), ...pods(10, affinity('s2'))], { by: { [zone]: {} } }), [11]),
   ),
   same(
     2763,
-    'pods that follow one to its zone',
+    'to a pod in its zone',
     run([pod('a', { ...s2, needs: [oneOf(zone, zone1)] }), ...pods(10, affinity('s2'))], {
       by: { [zone]: { [zone1]: 11 } },
     }),
   ),
-  same(2792, 'a chain of pods that follow one another', run(chain('db', 'web', 'cache', 'ui'), { nodes: 1 })),
+  same(2792, 'in a chain of pods', run(chain('db', 'web', 'cache', 'ui'), { nodes: 1 })),
+  same(2827, 'to a missing pod', run([pod('p', { labels: { app: 'db' }, ...affinity('web', host) })], { left: ['p'] })),
+  same(2843, 'does not select pods of another namespace', namespaced({}, false)),
+  same(2881, 'selects pods of a listed namespace', namespaced({ namespaces: ['other'] }, true)),
   same(
-    2827,
-    'a pod that follows one that is not there',
-    run([pod('p', { labels: { app: 'db' }, ...affinity('web', host) })], { left: ['p'] }),
+    2920,
+    'selects pods of every namespace with an empty selector',
+    namespaced({ namespaceSelector: { matchLabels: {} } }, true),
   ),
-  same(2843, 'a pod of another namespace is not followed', namespaced({}, false)),
-  same(2881, 'it is where its namespace is listed', namespaced({ namespaces: ['other'] }, true)),
-  same(2920, 'it is where every namespace is selected', namespaced({ namespaceSelector: { matchLabels: {} } }, true)),
 ]);
 
 function balancedIn(check: Check, counts: readonly number[]): Check {
@@ -159,24 +159,24 @@ function balancedIn(check: Check, counts: readonly number[]): Check {
 export const avoidingCases: readonly ConformanceCase[] = about('pod anti-affinity', [
   same(
     2300,
-    'a pod keeps off the node of another',
+    'keeps a pod off the node of another',
     run([pod('a', s2), pod('b', antiAffinity('s2', host))], { nodes: 2 }),
   ),
   same(
     2322,
-    'with somebody in every zone there is none left',
+    'with pods in every zone leaves a pod pending',
     run([...everyZone(s2), pod('p', antiAffinity('s2'))], { left: ['p'], nodes: 3 }),
   ),
   differs(
     2361,
-    'a pod keeps out of the zone of another that is planned with it',
+    'keeps a pod out of the zone of another in the same plan',
     'topology/anti-affinity',
     'the zone of the first is known, so that both are planned at once; under Karpenter the second waits for the next pass',
     balancedIn(run([pod('a', { ...s2, cpu: '2' }), pod('b', antiAffinity('s2'))], { by: { [zone]: {} } }), [1, 1]),
   ),
   same(
     2383,
-    'a pod keeps off the architecture of another',
+    'keeps a pod off the architecture of another',
     run(
       [
         pod('a', { ...s2, cpu: '2', ...oneAHost, ...arm }),
@@ -185,36 +185,32 @@ export const avoidingCases: readonly ConformanceCase[] = about('pod anti-affinit
       { sizes: [1, 1], by: { [labels.arch]: { arm64: 1, amd64: 1 } } },
     ),
   ),
-  same(
-    2426,
-    'others would rather have a pod elsewhere',
-    run([...everyZone(likesAntiAffinity('s2')), pod('p', s2)], {}),
-  ),
+  same(2426, 'preferred by other pods', run([...everyZone(likesAntiAffinity('s2')), pod('p', s2)], {})),
   same(
     2466,
-    'others keep a pod out of every zone',
+    'of other pods in every zone leaves a pod pending',
     run([...everyZone(antiAffinity('s2')), pod('p', s2)], { left: ['p'], nodes: 3 }),
   ),
   differs(
     2502,
-    'a pod is kept out of the zone of one that is planned with it',
+    'of another pod in the same plan keeps a pod out of its zone',
     'topology/anti-affinity',
     'the zone of the first is known, so that both are planned at once; under Karpenter the second waits for the next pass',
     balancedIn(run([pod('a', { cpu: '2', ...antiAffinity('s2') }), pod('b', s2)], { by: { [zone]: {} } }), [1, 1]),
   ),
   same(
     2533,
-    'pods that run keep it out of every zone',
+    'of running pods in every zone leaves a pod pending',
     run([...onEveryZone(antiAffinity('s2')), pod('p', s2)], { left: ['p'], nodes: 0 }),
   ),
   same(
     2583,
-    'pods that run would rather have it elsewhere',
+    'preferred by running pods',
     run([...onEveryZone(likesAntiAffinity('s2')), pod('p', { ...s2, cpu: '1' })], { nodes: 1 }),
   ),
   differs(
     2668,
-    'pods that keep apart by zone',
+    'by zone between pods of one app',
     'topology/anti-affinity',
     'all that there are zones for are planned at once; under Karpenter it takes a pass for each',
     balancedIn(run(pods(3, { ...s2, ...antiAffinity('s2') }), { by: { [zone]: {} } }), [1, 1, 1]),

@@ -60,18 +60,18 @@ const revision = (hash: string) => {
 const oneZone = poolOf(oneOf(zone, zone1));
 
 export const defaultCases: readonly ConformanceCase[] = about('default spread', [
-  same(3009, 'zones by default', withDefault([byDefault()], [replicaSet('x'), ...owned(4)], zones(2, 1, 1))),
-  same(3015, 'hosts by default', withDefault([perHost], [replicaSet('x'), ...owned(3)], { sizes: [1, 1, 1] })),
+  same(3009, 'by zone', withDefault([byDefault()], [replicaSet('x'), ...owned(4)], zones(2, 1, 1))),
+  same(3015, 'by host', withDefault([perHost], [replicaSet('x'), ...owned(3)], { sizes: [1, 1, 1] })),
   same(
     3027,
-    'pods with constraints of their own keep to these',
+    'does not apply to pods with their own constraints',
     withDefault([perHost], [replicaSet('x'), ...owned(3, 'x', spread({ topologyKey: labels.hostname, maxSkew: 3 }))], {
       sizes: [3],
     }),
   ),
   same(
     3051,
-    'minDomains of a default',
+    'with minDomains',
     leaves(
       1,
       withDefault(
@@ -83,23 +83,23 @@ export const defaultCases: readonly ConformanceCase[] = about('default spread', 
   ),
   same(
     3086,
-    'a default that cannot be met holds pods back',
+    'that cannot be met leaves pods pending',
     leaves(2, withDefault([byDefault({ minDomains: 3 })], [oneZone, replicaSet('x'), ...owned(3)], zones(1))),
   ),
   same(
     3103,
-    'a default that is ScheduleAnyway does not',
+    'with ScheduleAnyway leaves none pending',
     withDefault(
       [byDefault({ whenUnsatisfiable: 'ScheduleAnyway' })],
       [oneZone, replicaSet('x'), ...owned(3)],
       zones(3),
     ),
   ),
-  same(3130, 'no default', withDefault([], [replicaSet('x'), ...owned(3)], { nodes: 1 })),
-  same(3137, 'pods without owner and Service', withDefault([perHost], unowned(3), { nodes: 1 })),
+  same(3130, 'is absent', withDefault([], [replicaSet('x'), ...owned(3)], { nodes: 1 })),
+  same(3137, 'does not apply to pods without owner and Service', withDefault([perHost], unowned(3), { nodes: 1 })),
   same(
     3146,
-    'pods that run count by the selector that was deduced',
+    'counts running pods by the deduced selector',
     withDefault(
       [byDefault()],
       [
@@ -113,17 +113,17 @@ export const defaultCases: readonly ConformanceCase[] = about('default spread', 
   ),
   same(
     3188,
-    'each owner spreads by itself',
+    'is separate for each owner',
     withDefault([byDefault()], [replicaSet('x'), replicaSet('y'), ...owned(3), ...owned(3, 'y')], zones(2, 2, 2)),
   ),
   same(
     3213,
-    'each revision spreads by itself',
+    'is separate for each revision',
     withDefault([byDefault()], [...revision('old'), ...revision('new')], zones(2, 2, 2)),
   ),
   same(
     3244,
-    'a Service that selects the pods will do',
+    'uses a Service that selects the pods',
     withDefault([byDefault()], [service, ...unowned(4, 'Job')], zones(2, 1, 1)),
   ),
 ]);
@@ -152,12 +152,12 @@ const volume = [
 export const taintCases: readonly ConformanceCase[] = about('taints and tolerations', [
   same(
     3280,
-    'a pod that tolerates every taint gets a node of the tainted pool',
+    'a pod that tolerates all gets a node of the tainted pool',
     plans({ objects: [tainted, tolerating('p', { operator: 'Exists', effect: 'NoSchedule' })] }, { nodes: 1 }),
   ),
   same(
     3290,
-    'tolerations by key and by value, and those that do not fit',
+    'tolerations by key and by value, and ones that do not match',
     plans(
       {
         objects: [
@@ -174,17 +174,17 @@ export const taintCases: readonly ConformanceCase[] = about('taints and tolerati
   ),
   same(
     3317,
-    'startup taints keep nobody off',
+    'startup taints exclude no pod',
     plans({ objects: [pool({ startupTaints: [taint] }), pod()] }, { nodes: 1 }),
   ),
   same(
     3325,
-    'a toleration makes no taint',
+    'a toleration adds no taint',
     plans({ objects: [tolerating('p', { key: taint.key, operator: 'Exists', effect: 'NoExecute' })] }, { nodes: 1 }),
   ),
   same(
     3359,
-    'the zone of a volume leaves the zones that are counted alone',
+    "a volume's zone does not change the counted zones",
     plans(
       {
         objects: [
