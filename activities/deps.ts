@@ -5,7 +5,6 @@ import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '..
 import type { EventRecorder } from '../kube/port.js';
 import type { LeastPossible } from '../packing/least-possible.js';
 import type { PackingInput, Plan } from '../packing/types.js';
-import type { SlotHolder } from '../workflows/messages.js';
 import type { Entity } from './entities-contract.js';
 
 /** The dependencies of activities. The worker builds them, tests pass fakes. */
@@ -36,12 +35,10 @@ export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
   /** Whether a workflow with this id is running; with `firstRunId`, that one, and not another that was started under its id. */
   isOpen(workflowId: string, firstRunId?: string): Promise<boolean>;
-  /** Ids of running workflows that a pause or a person holds, at most 500. Visibility lags behind by a moment. */
+  /** Ids of running workflows that a person holds, at most 500. Visibility lags behind by a moment. */
   held(): Promise<readonly string[]>;
   /** Requests the cancellation of a running workflow, which undoes its steps. */
   cancel(workflowId: string): Promise<void>;
-  /** Running workflows that may hold disruption slots or wait for them, at most 500. */
-  slotHolders(): Promise<readonly SlotHolder[]>;
 }
 
 /** Callbacks of a packing job. */

@@ -50,7 +50,7 @@ export const annotations = {
   podsToNominate: 'stowage.dev/pods-to-nominate',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
-  /** On a NodePool: recent disruptions for rates and quotas, and rejections by users (budgets/records), as JSON. */
+  /** On a NodePool: the disruptions of its nodes, and what users rejected (JSON of cluster/pool-records.ts). */
   disruptionRecords: 'stowage.dev/disruption-records',
   /**
    * Refusals of NodeClaims of a NodePool by the API server, and the end of the back-off (JSON of
@@ -69,6 +69,8 @@ export const annotations = {
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** The first run of that workflow: a new execution with the same id did not add the taint. */
   disruptionOwnerRun: 'stowage.dev/disruption-owner-run',
+  /** On a NodeClaim: what its disruption waits for (JSON of cluster/disruption-wait.ts). */
+  disruptionWait: 'stowage.dev/disruption-wait',
   /**
    * On a NodeClaim: the notice of the cloud that the instance will be reclaimed (JSON of cluster/interruption-note.ts).
    */

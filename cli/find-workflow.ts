@@ -1,10 +1,9 @@
-import type { QueryDefinition, TypedSearchAttributes } from '@temporalio/common';
+import type { TypedSearchAttributes } from '@temporalio/common';
 import { createKubeClient } from '../kube/client.js';
 import { messageOf } from '../core/error-message.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
 import {
   openWorkflowsQuery,
-  questionsQuery,
   quotedForQuery,
   type RunningDisruption,
   runningQuery,
@@ -190,7 +189,7 @@ async function runningFor({ client, cluster }: TemporalTarget, names: readonly s
       found.set(workflowId, foundOf(workflowId, typedSearchAttributes));
     }
   }
-  for (const { workflowId, candidates } of await disruptionsKnown(client, cluster)) {
+  for (const { workflowId, candidates } of await commandsKnown(client, cluster)) {
     if (found.has(workflowId)) continue;
     if (!candidates.some(({ node, claim }) => names.includes(node) || names.includes(claim.name))) continue;
     const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
@@ -200,18 +199,13 @@ async function runningFor({ client, cluster }: TemporalTarget, names: readonly s
 }
 
 /**
- * Workflows that `disrupt` knows to run or to wait for approval: a new one may not have search attributes yet. Fails
+ * The commands of `disrupt`: a search attribute has only the first node of each, and may not be indexed yet. Fails
  * without a worker.
  */
-async function disruptionsKnown(
-  client: TemporalTarget['client'],
-  cluster: string,
-): Promise<readonly RunningDisruption[]> {
+async function commandsKnown(client: TemporalTarget['client'], cluster: string): Promise<readonly RunningDisruption[]> {
   const disrupt = client.workflow.getHandle(workflowIds.disrupt(cluster));
   const deadline = Date.now() + answersWithinMs;
-  const ask = (query: QueryDefinition<readonly RunningDisruption[]>): Promise<readonly RunningDisruption[]> =>
-    client.connection.withDeadline(deadline, () => disrupt.query(query)).catch(() => []);
-  return [...(await ask(runningQuery)), ...(await ask(questionsQuery))];
+  return client.connection.withDeadline(deadline, () => disrupt.query(runningQuery)).catch(() => []);
 }
 
 function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {

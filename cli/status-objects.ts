@@ -4,23 +4,31 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { lostPoolRemedy, lostPools } from '../cluster/cluster.js';
+import { waitOf } from '../cluster/disruption-wait.js';
+import { isPauseOver, pauseOf } from '../cluster/pauses.js';
+import { recordsOf } from '../cluster/pool-records.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/text.js';
 import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
 import { nominatedText, reasonOfFailure } from '../core/events.js';
 import { isPending, podKey } from '../core/pods.js';
+import { timeText } from '../core/time.js';
 import type { KubernetesEvent } from '../kube/port.js';
 import type { StatusKube } from './status-reading.js';
 import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
 
-type Rows = Pick<StatusReport, 'pools' | 'claims' | 'declined' | 'problems' | 'unplaced' | 'drift'>;
+type Rows = Pick<
+  StatusReport,
+  'pools' | 'claims' | 'declined' | 'problems' | 'unplaced' | 'drift' | 'pauses' | 'refused'
+>;
 
 /** Data from Kubernetes for `stowage status`. Kinds without permission are reported as unread. */
 export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: number): Promise<Rows> {
-  const [pools, claims, problems, events] = await Promise.all([
+  const [pools, claims, pauses, problems, events] = await Promise.all([
     kube.list('NodePool'),
     kube.list('NodeClaim'),
+    kube.list('DisruptionPause'),
     problemRows(kube),
     podEvents(kube, pods),
   ]);
@@ -31,6 +39,8 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
     problems,
     unplaced: unplacedRows(pods, claims, events),
     drift: driftRows(claims),
+    pauses: pauses.filter((pause) => !isPauseOver(pause, now)).map(pauseOf),
+    refused: refusedRows(pools, now),
   };
 }
 
@@ -75,14 +85,26 @@ function claimRow(claim: NodeClaim, now: number): ClaimRow {
     node: nodeName ?? '',
     state: claim.metadata.deletionTimestamp === undefined ? stateOf(conditions) : 'terminating',
     ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
-    message: waiting?.reason === awaitingReconciliation ? '' : (waiting?.message ?? ''),
+    message: waiting?.reason === awaitingReconciliation ? '' : (waiting?.message ?? waitText(claim)),
   };
+}
+
+/** What its disruption waits for. */
+function waitText(claim: NodeClaim): string {
+  const wait = waitOf(claim);
+  return wait === undefined ? '' : `${wait.reason} waits since ${timeText(wait.since)}: ${wait.why}`;
 }
 
 function stateOf(conditions: readonly Condition[] | undefined): string {
   if (!isTrue(conditions, 'Launched')) return 'launching';
   if (!isTrue(conditions, 'Registered')) return 'registering';
   return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';
+}
+
+/** A refusal of nodes of several NodePools is in each of them. */
+function refusedRows(pools: readonly NodePool[], now: number): StatusReport['refused'] {
+  const all = pools.flatMap((pool) => recordsOf(pool).records.refused.filter(({ until }) => until > now));
+  return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
 }
 
 function declinedOf({ metadata, status }: NodeClaim): ProblemRow[] {

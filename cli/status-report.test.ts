@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { pausesQuery, staysQuery } from '../workflows/messages.js';
+import { capacityQuery, staysQuery } from '../workflows/messages.js';
 import { disruptState, nothingKnown, statusWorkflows } from './status-report.js';
 import { StatusReading } from './status-reading.js';
 
-const pause = { scope: { kind: 'cluster' }, reason: 'a release', actor: 'ann', since: 0 };
+const pool = { nodePool: 'default', nodes: 1, pricePerHour: 0.1 };
 
 function clientOf(answer: (query: string) => unknown) {
   const query = ({ name }: { name: string }): unknown => answer(name);
@@ -17,12 +17,12 @@ function clientOf(answer: (query: string) => unknown) {
 test('status has what `disrupt` answered in time, and names what is missing (surfaces/nothing-unread-is-silent)', async () => {
   const reading = new StatusReading();
   const client = clientOf((name) => {
-    if (name === pausesQuery.name) return [pause];
+    if (name === capacityQuery.name) return [pool];
     if (name === staysQuery.name) throw new Error('Deadline exceeded');
     return [];
   });
-  const { pauses, stays } = await disruptState({ client, cluster: 'c', reading });
-  expect(pauses).toEqual([pause]);
+  const { capacity, stays } = await disruptState({ client, cluster: 'c', reading });
+  expect(capacity).toEqual([pool]);
   expect(stays).toEqual([]);
   expect(reading.unread).toEqual(['nodes that stay (the workflow disrupt): Deadline exceeded']);
 });
@@ -34,7 +34,7 @@ test('status names everything of a `disrupt` that does not answer', async () => 
   });
   expect(await disruptState({ client, cluster: 'c', reading })).toEqual({ ...nothingKnown, nextWindow: undefined });
   expect(reading.unread).toEqual([
-    'pauses, refusals, prices, nodes that stay, the next window of a budget, the lower bound of prices (the workflow disrupt): Deadline exceeded',
+    'prices, nodes that stay, the next window of a budget, the lower bound of prices (the workflow disrupt): Deadline exceeded',
   ]);
 });
 

@@ -19,9 +19,7 @@ import {
   leastPossibleQuery,
   nextWindowQuery,
   openWorkflowsQuery,
-  pausesQuery,
   type PoolCapacity,
-  refusedQuery,
   searchAttributes,
   staysQuery,
 } from '../workflows/messages.js';
@@ -132,12 +130,12 @@ function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Lis
 /** Results of queries to `disrupt` for `status`. */
 type DisruptAnswers = Pick<
   StatusReport,
-  'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour' | 'leastPossibleWithout'
+  'nextWindow' | 'stays' | 'moreStay' | 'leastPossiblePerHour' | 'leastPossibleWithout'
 > & {
   readonly capacity: readonly PoolCapacity[];
 };
 
-export const nothingKnown: DisruptAnswers = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
+export const nothingKnown: DisruptAnswers = { capacity: [], stays: [], moreStay: 0 };
 
 /** Timeout of all queries to `disrupt`; a busy worker takes a second or two. */
 const answersWithinMs = 5000;
@@ -166,14 +164,12 @@ export async function disruptState({
     }
   };
   // Sequentially: a call that still retries when the connection is closed would end the process.
-  const pauses = await ask('pauses', pausesQuery, []);
-  const refused = await ask('refusals', refusedQuery, []);
   const capacity = await ask('prices', capacityQuery, []);
   const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
   const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
   const least = await ask('the lower bound of prices', leastPossibleQuery, {});
   if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
-  return { pauses, refused, capacity, stays, moreStay, nextWindow, ...least };
+  return { capacity, stays, moreStay, nextWindow, ...least };
 }
 
 /** Karpenter renews its lease every two seconds. */

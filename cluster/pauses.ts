@@ -1,4 +1,9 @@
 import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
+import { isDomainError } from '../core/failures.js';
+import { pauseScopeText, pauseStops } from '../core/pause-scope.js';
+import type { Log } from '../core/telemetry.js';
+import { timeText } from '../core/time.js';
+import type { KubeClient } from '../kube/port.js';
 import type { Pause, PauseScope } from '../workflows/messages.js';
 
 const scopeKinds = { Cluster: 'cluster', NodePool: 'nodePool', Node: 'node', Reason: 'reason' } as const;
@@ -28,4 +33,46 @@ export const isPauseOver = ({ spec }: DisruptionPause, now: number): boolean => 
 /** Milliseconds since the epoch; infinity if it does not expire. */
 function endOf({ until }: DisruptionPause['spec']): number {
   return until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+}
+
+interface PauseDeps {
+  readonly kube: Pick<KubeClient, 'list'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** Milliseconds of the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * The pauses that the API server has now, without those that are over; none where the kind is not installed. What cannot be undone asks
+ * this in the same activity, and nothing else keeps pauses (invariants/pauses-hold).
+ */
+export async function activePauses(deps: PauseDeps): Promise<readonly Pause[]> {
+  return pausesInForce((await pauseObjects(deps)) ?? [], deps.now());
+}
+
+export const pausesInForce = (objects: readonly DisruptionPause[], now: number): readonly Pause[] =>
+  objects.filter((object) => !isPauseOver(object, now)).map(pauseOf);
+
+/** Undefined where the kind is not installed. */
+export async function pauseObjects({ kube, log }: PauseDeps): Promise<readonly DisruptionPause[] | undefined> {
+  try {
+    return await kube.list('DisruptionPause');
+  } catch (error) {
+    if (!isDomainError(error, 'NotFound')) throw error;
+    log.warn({ kind: 'DisruptionPause' }, 'the kind is not installed: nothing can be paused (stowage crds)');
+    return undefined;
+  }
+}
+
+/** The pause that stops a disruption of the node for this reason, in words; undefined if there is none. */
+export function whyPaused(
+  pauses: readonly Pause[],
+  reason: string,
+  node: { readonly node: string; readonly nodePool: string },
+): string | undefined {
+  const pause = pauses.find(({ scope }) => pauseStops(scope, reason, node));
+  if (pause === undefined) return undefined;
+  const { scope, actor, reason: why, until } = pause;
+  const end = until === undefined ? '' : ` until ${timeText(until)}`;
+  return `${pauseScopeText(scope)} is paused by ${actor}${end}: ${why}`;
 }

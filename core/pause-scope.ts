@@ -17,10 +17,6 @@ export function pauseStops(
   return kind === 'cluster' || name === { reason, nodePool, node }[kind];
 }
 
-export function isSameScope(a: Scope, b: Scope): boolean {
-  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
-}
-
 /** The scope as text: `the cluster`, `NodePool gpu`, `NodePool gpu for Drifted`, `node ip-10-0-0-1`. */
 export function pauseScopeText({ kind, name = '', reason }: Scope): string {
   const what = { cluster: 'the cluster', nodePool: `NodePool ${name}`, reason: `reason ${name}`, node: `node ${name}` };

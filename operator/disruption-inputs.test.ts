@@ -4,8 +4,8 @@ import type { ClusterCache } from '../kube/port.js';
 import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { OperatorContext } from './context.js';
-import { watchDisruptionInputs, watchPauses } from './disruption-inputs.js';
-import type { Pause } from '../workflows/messages.js';
+import { annotations, labels } from '../api/labels.js';
+import { watchDisruptionInputs } from './disruption-inputs.js';
 
 describe('changes that are signalled to disrupt', () => {
   let kube: FakeKube;
@@ -22,7 +22,15 @@ describe('changes that are signalled to disrupt', () => {
     stopping.controller = new AbortController();
     cache = createClusterCache({
       client: kube,
-      kinds: ['NodePool', 'PodDisruptionBudget', 'Node', 'DisruptionPause', 'DisruptionPolicy', 'NodeOverlay'],
+      kinds: [
+        'NodePool',
+        'NodeClaim',
+        'PodDisruptionBudget',
+        'Node',
+        'DisruptionPause',
+        'DisruptionPolicy',
+        'NodeOverlay',
+      ],
     });
     await cache.start(stopping.controller.signal);
     const hears = (what: string) => (): Promise<void> => {
@@ -30,7 +38,7 @@ describe('changes that are signalled to disrupt', () => {
       heard();
       return Promise.resolve();
     };
-    const starter = { disrupt: hears('news'), pausesChanged: hears('pauses') };
+    const starter = { disrupt: hears('news'), wake: (id: string) => hears(id)() };
     watch = () => {
       stop = watchDisruptionInputs({ cache, log: silentLog, starter } as unknown as OperatorContext);
     };
@@ -47,18 +55,55 @@ describe('changes that are signalled to disrupt', () => {
   };
   const count = (what: string): number => told.filter((one) => one === what).length;
 
-  test('at the start: pauses and everything else, since changes may have been missed', async () => {
-    await until(() => count('pauses') === 1 && count('news') === 1);
-    expect([...told].sort()).toEqual(['news', 'pauses']);
+  const putClaim = (name: string, marks: Readonly<Record<string, string>>, nodePool = 'p'): void =>
+    void kube.put('NodeClaim', {
+      metadata: { name, uid: name, annotations: marks, labels: { [labels.nodePool]: nodePool } },
+      spec: {},
+    } as never);
+  const waiting = (workflow: string, cause: string, reason: string, since = 0): Readonly<Record<string, string>> => ({
+    [annotations.disruptionWait]: JSON.stringify({ workflow, reason, for: cause, why: 'shut', since }),
   });
 
-  test('a DisruptionPause that is created or deleted', async () => {
-    await until(() => count('pauses') === 1);
+  // Rules `budgets/woken`, `invariants/pauses-hold`.
+  test('a pause that is written, and one that is deleted, wakes what it may concern: under way or waiting for its end', async () => {
+    await until(() => count('news') === 1);
+    putClaim('a', { [annotations.disruptionOwner]: 'test/expire/a' });
+    putClaim('b', waiting('test/replace/b', 'Pause', 'Drifted'));
+    putClaim('c', { [annotations.disruptionOwner]: 'test/interrupt/i-c' });
+    putClaim('d', waiting('test/expire/d', 'Budget', 'Expired'));
     kube.put('DisruptionPause', { metadata: { name: 'p' }, spec: { scope: { kind: 'Cluster' }, message: 'release' } });
-    await until(() => count('pauses') === 2);
+    await until(() => count('test/replace/b') === 1);
     kube.remove('DisruptionPause', { name: 'p' });
-    await until(() => count('pauses') === 3);
-    expect(count('pauses')).toBe(3);
+    await until(() => count('test/replace/b') === 2);
+    expect([count('test/expire/a'), count('test/interrupt/i-c'), count('test/expire/d')]).toEqual([2, 0, 0]);
+  });
+
+  // Rule `budgets/woken`.
+  test('what is gone wakes the most urgent of those that wait for the budget of a NodePool', async () => {
+    const woken: string[] = [];
+    for (let n = 0; n < 30; n++) putClaim(`n${n}`, waiting(`test/expire/n${n}`, 'Budget', 'Expired', 30 - n));
+    putClaim('ill', waiting('test/repair/ill', 'Budget', 'Unhealthy', 99));
+    putClaim('other', waiting('test/expire/other', 'Budget', 'Expired'), 'q');
+    kube.put('NodePool', { metadata: { name: 'p', uid: 'p' }, spec: {} } as never);
+    await until(() => count('test/repair/ill') > 0);
+    woken.push(...told.filter((one) => one.startsWith('test/')));
+    expect(woken[0]).toBe('test/repair/ill');
+    expect(new Set(woken).size).toBeLessThanOrEqual(20);
+    expect(woken).not.toContain('test/expire/other');
+  });
+
+  // Rule `candidates/left-over-taints`.
+  test('that nodes of a NodePool begin to be disrupted, since it looks for what is left over of disruptions', async () => {
+    const pool = (disrupting: readonly object[]) =>
+      kube.put('NodePool', {
+        metadata: { name: 'p', annotations: { [annotations.disruptionRecords]: JSON.stringify({ disrupting }) } },
+        spec: {},
+      } as never);
+    pool([]);
+    await until(() => count('news') === 1);
+    pool([{ uid: 'a', owner: 'test/expire/a', reason: 'Expired', at: 0 }]);
+    await until(() => count('news') === 2);
+    expect(count('news')).toBe(2);
   });
 
   test('an annotation of Karpenter on a Node, and not one of others, which agents write often', async () => {
@@ -101,111 +146,5 @@ describe('changes that are signalled to disrupt', () => {
 
     await until(() => count('news') > before);
     expect(cache.all(kind)).toEqual([]);
-  });
-});
-
-describe('pauses that disrupt holds, compared with Kubernetes', () => {
-  let kube: FakeKube;
-  let held: readonly Pause[] | undefined;
-  let signals: number;
-  let looks: number;
-  let at: () => { readonly runId: string; readonly events: number };
-  let heard: () => void;
-  let stop: () => void;
-  const stopping = { controller: new AbortController() };
-
-  beforeEach(async () => {
-    kube = createFakeKube();
-    [held, signals, looks, heard] = [[], 0, 0, () => undefined];
-    stopping.controller = new AbortController();
-    const cache = createClusterCache({ client: kube, kinds: ['DisruptionPause'] });
-    await cache.start(stopping.controller.signal);
-    let run = 0;
-    at = () => ({ runId: String(run++), events: 10 });
-    const starter = {
-      disruptAt: () => Promise.resolve(at()),
-      pausesChanged: async (): Promise<void> => {
-        await Promise.resolve();
-        signals += 1;
-        heard();
-      },
-      pausesHeld: async (): Promise<readonly Pause[] | undefined> => {
-        await Promise.resolve();
-        looks += 1;
-        heard();
-        return held;
-      },
-    };
-    const context = { cache, log: silentLog, starter, now: () => Date.now() };
-    stop = watchPauses(context as unknown as Parameters<typeof watchPauses>[0], 2);
-    await until(() => signals === 1);
-  });
-  afterEach(() => {
-    stop();
-    stopping.controller.abort();
-  });
-
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) await new Promise<void>((resolve) => (heard = resolve));
-  };
-  const pause: Pause = { scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' };
-  /** Written, and `disrupt` told of it. */
-  const write = async (): Promise<void> => {
-    const spec = { scope: { kind: 'Cluster' as const }, message: 'release', requestedBy: 'ann' };
-    kube.put('DisruptionPause', { metadata: { name: 'p' }, spec });
-    await until(() => signals >= 2);
-  };
-  const looksAgain = async (times = 3): Promise<void> => {
-    const before = looks;
-    await until(() => looks >= before + times);
-  };
-
-  test('a pause that is gone from Kubernetes, as after a restore of Temporal, is signalled', async () => {
-    held = [pause];
-    await until(() => signals === 3);
-    expect(signals).toBe(3);
-  });
-
-  test('disrupt is queried once per run, and again when its run has fewer events than before', async () => {
-    let described = 0;
-    let events = 10;
-    at = () => {
-      described += 1;
-      heard();
-      return { runId: 'same', events };
-    };
-    await until(() => described >= 5);
-    const before = looks;
-    await until(() => described >= 10);
-    expect(looks).toBe(before);
-
-    events = 9;
-    await until(() => looks > before);
-  });
-
-  test('a pause that disrupt lacks is signalled', async () => {
-    await write();
-    await until(() => signals === 4);
-    expect(signals).toBe(4);
-  });
-
-  test('equal pauses, and a disrupt that does not answer, are not signalled', async () => {
-    held = [pause];
-    await write();
-    await looksAgain();
-    const before = signals;
-    await looksAgain();
-    held = undefined;
-    await looksAgain();
-    expect(signals).toBe(before);
-  });
-
-  test('a pause whose end is past does not count', async () => {
-    const scope = { kind: 'Node' as const, name: 'n' };
-    const spec = { scope, message: 'a look', until: new Date(Date.now() - 1).toISOString() };
-    kube.put('DisruptionPause', { metadata: { name: 'over' }, spec });
-    await until(() => signals === 2);
-    await looksAgain();
-    expect(signals).toBe(2);
   });
 });

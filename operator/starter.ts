@@ -3,42 +3,29 @@ import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
 import { compareText } from '../core/text.js';
-import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
   type ClaimRef,
   type HandleInterruptionInput,
   type InterruptionNotice,
   type KeepReplicasInput,
-  type Pause,
   type RepairNodeInput,
-  type SlotHolder,
   type TerminateNodeInput,
   clusterChangedSignal,
   interruptionSignal,
   nodeChangedSignal,
-  pausesChangedSignal,
-  pausesQuery,
   startOptions,
   podsPendingSignal,
   replicasChangedSignal,
   rolloutChangedSignal,
   openWorkflowsQuery,
-  quotedForQuery,
   searchAttributes,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
 import type { WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
-/** Timeout of queries, milliseconds. */
-const answerMs = 2000;
-/** Workflows that a pause can hold. `disrupt` sets the attribute too, to show that there are pauses. */
-const pausable: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'replace', 'drift', 'expire', 'repair']);
-/** Workflows that request disruption slots. */
-const slotHolders: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'drift', 'expire', 'repair']);
-/** Phases before a slot is requested, and those of commands that never request one: most workflows of these kinds. */
-const phasesWithoutSlot = ['not due', 'tolerating', 'validating', 'tainting', 'launching', 'draining'];
-/** Bounded, because each gets a signal. */
+/** Maximum number of workflows of a list. */
 const mostListed = 500;
 
 /**
@@ -72,30 +59,6 @@ export class Starter implements WorkflowEngine {
       signal: clusterChangedSignal,
       staticSummary: summary,
     });
-  }
-
-  /** Signals that DisruptionPauses were written or deleted. */
-  async pausesChanged(): Promise<void> {
-    await this.signal(workflowIds.disrupt(this.cluster), pausesChangedSignal);
-  }
-
-  /** Run and history length of `disrupt`, which keeps its state within a run. Undefined if none runs. */
-  async disruptAt(): Promise<{ readonly runId: string; readonly events: number } | undefined> {
-    const description = await describeWorkflow(this.client, workflowIds.disrupt(this.cluster));
-    if (description?.status.name !== 'RUNNING') return undefined;
-    return { runId: description.runId, events: description.historyLength };
-  }
-
-  /** The pauses known to `disrupt`; undefined if it does not run or respond. */
-  async pausesHeld(): Promise<readonly Pause[] | undefined> {
-    const { connection, workflow } = this.client;
-    try {
-      return await connection.withDeadline(Date.now() + answerMs, () =>
-        workflow.getHandle(workflowIds.disrupt(this.cluster)).query(pausesQuery),
-      );
-    } catch {
-      return undefined;
-    }
   }
 
   async nodeChanged(uid: string): Promise<void> {
@@ -196,28 +159,15 @@ export class Starter implements WorkflowEngine {
     return ids;
   }
 
-  /** Ids of open workflows that are held by a pause or a user, of the kinds that a pause can hold. */
+  /** Ids of open workflows that a user holds. */
   async held(): Promise<readonly string[]> {
-    const held = await this.open(`${searchAttributes.paused.name} = true`, pausable);
-    return held.map(({ workflowId }) => workflowId);
-  }
-
-  /** Open workflows that may hold disruption slots or wait for them. */
-  async slotHolders(): Promise<readonly SlotHolder[]> {
-    const phases = phasesWithoutSlot.map(quotedForQuery).join(', ');
-    return this.open(`${searchAttributes.phase.name} NOT IN (${phases})`, slotHolders);
-  }
-
-  /** Open workflows of these kinds that match a visibility condition. */
-  private async open(condition: string, kinds: ReadonlySet<WorkflowKind>): Promise<readonly SlotHolder[]> {
-    const query = `${openWorkflowsQuery(this.cluster)} AND ${condition}`;
-    const found: SlotHolder[] = [];
-    for await (const { workflowId, runId } of this.client.workflow.list({ query, pageSize: mostListed })) {
-      const kind = parseWorkflowId(workflowId)?.kind;
-      if (kind !== undefined && kinds.has(kind)) found.push({ workflowId, runId });
+    const query = `${openWorkflowsQuery(this.cluster)} AND ${searchAttributes.paused.name} = true`;
+    const found: string[] = [];
+    for await (const { workflowId } of this.client.workflow.list({ query, pageSize: mostListed })) {
+      found.push(workflowId);
       if (found.length === mostListed) break;
     }
-    return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
+    return found.sort(compareText);
   }
 
   /**

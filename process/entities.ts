@@ -4,7 +4,6 @@ import type { EntityStarter } from '../activities/deps.js';
 import { DomainError } from '../core/failures.js';
 import { entityStart } from '../operator/desired-workflows.js';
 import { Starter } from '../operator/starter.js';
-import type { SlotHolder } from '../workflows/messages.js';
 
 /** Starts entity workflows with a client of this process; before `connect` it throws a retryable error. */
 export class TemporalEntities implements EntityStarter {
@@ -30,10 +29,6 @@ export class TemporalEntities implements EntityStarter {
 
   async cancel(workflowId: string): Promise<void> {
     await this.connected().cancel(workflowId);
-  }
-
-  async slotHolders(): Promise<readonly SlotHolder[]> {
-    return this.connected().slotHolders();
   }
 
   private connected(): Starter {

@@ -30,7 +30,7 @@ describe('headers of orders (authorization/policy)', () => {
   test.each([
     ['an order of whom Kubernetes authenticated', 'approve', { actor: 'ann' }, 'kubernetes'],
     ['one that went on without Kubernetes', 'approve', { actor: 'ann@laptop (not authenticated)' }, undefined],
-    ['what is no order', 'pausesChanged', undefined, undefined],
+    ['what is no order', 'clusterChanged', undefined, undefined],
   ])('of the command authenticate %s: %s %j', async (_, name, order, header) => {
     expect(await headerOf(vouchForOrders, orderHeaders.vouched, name, order)).toBe(header);
   });

@@ -1,4 +1,4 @@
-import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, workflowInfo } from '@temporalio/workflow';
 
 interface HistoryLimit {
   readonly events: number;
@@ -35,6 +35,19 @@ export async function isContinueAsNewDue(
   const isDone = (): boolean => allHandlersFinished() && isIdle();
   if (!isDone()) await condition(isDone);
   return !orders.isOrderWaiting;
+}
+
+/** Runs `work`, and `release` after it in every case but continue-as-new: the next run goes on where this one is. */
+export async function withRelease<T>(work: () => Promise<T>, release: () => Promise<void>): Promise<T> {
+  const state = { goesOn: false };
+  try {
+    return await work();
+  } catch (error) {
+    state.goesOn = error instanceof ContinueAsNew;
+    throw error;
+  } finally {
+    if (!state.goesOn) await CancellationScope.nonCancellable(release);
+  }
 }
 
 function exceeds({ events, bytes }: HistoryLimit): boolean {

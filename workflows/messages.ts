@@ -10,7 +10,6 @@ export * from './provisioning/offerings-messages.js';
 export * from './launch/launch-messages.js';
 export * from './disruption/disruption-messages.js';
 export * from './disruption/question-messages.js';
-export * from './disruption/slot-messages.js';
 export * from './consolidation/consolidation-messages.js';
 export * from './drift/rollout-messages.js';
 export type * from './expiration/expiration-messages.js';

@@ -3,7 +3,6 @@ import * as messages from './messages.js';
 import { malformed, orderSignals, payloadShapes } from './payloads.js';
 
 const claim = { name: 'c', uid: 'u' };
-const going = { claim, node: 'n', nodePool: 'p' };
 
 /** Of each signal, what is well formed. */
 const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
@@ -19,16 +18,10 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   offeringsRefused: [[], [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 5 }]],
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
   clusterChanged: [undefined],
-  pausesChanged: [undefined],
-  pausesInForce: [[], [{ kind: 'cluster' }, { kind: 'nodePool', name: 'p', reason: 'Drifted' }]],
   nominated: [[{ node: 'n', until: 1 }]],
   disruptionFinished: [{ workflowId: 'w' }, { workflowId: 'w', outcome: 'withdrawn' }, { workflowId: 'w', outcome: 'done', targets: [{ node: 'n', nodePool: 'p' }] }],
   steer: [{ workflowId: 'w', targets: ['n'] }],
   steered: [undefined],
-  slotRequest: [{ id: 'i', workflowId: 'w', reason: 'Drifted', candidates: [going] }],
-  slotDecided: [{ id: 'i', granted: [going], refused: [{ node: 'n', why: 'w', gone: true }] }],
-  slotsKnown: [{ ids: ['s'] }],
-  slotReturned: [{ id: 'i' }, { id: 'i', nodes: ['n'] }],
   replicasChanged: [undefined],
   rolloutChanged: [undefined],
   withdraw: [{ why: 'w' }],
@@ -94,8 +87,6 @@ test.each([
   ['nominated', [{ node: 'n', until: 1e300 }], '[0].until'],
   ['disruptionFinished', { workflowId: '' }, 'workflowId'],
   ['steer', { workflowId: 'w'.repeat(1001), targets: [] }, 'workflowId'],
-  ['slotRequest', { id: 'i', workflowId: '', reason: 'Drifted', candidates: [] }, 'workflowId'],
-  ['slotDecided', { id: 'i', granted: [], refused: [], nextCheckAt: 1e300 }, 'nextCheckAt'],
 ] as const)('%s refuses %j, naming %s', (name, payload, field) => {
   expect(malformed(name, payload)).toMatch(`${field} is `);
 });

@@ -1,4 +1,3 @@
-import { disruptionReasons } from '../disruption/command.js';
 import {
   absentOr,
   epochMs,
@@ -22,16 +21,9 @@ import {
 
 const texts = listOf(text);
 const claim = object({ name: text, uid: text });
-const going = object({ claim, node: text, nodePool: text });
-const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
 const nodeUntil = object({ node: text, until: epochMs });
-const pauseScope = object({
-  kind: oneOf('cluster', 'nodePool', 'reason', 'node'),
-  name: absentOr(text),
-  reason: absentOr(text),
-});
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** A notice about an instance, as a signal and among the input of a run that goes on. */
@@ -57,8 +49,6 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
-  ['pausesChanged', nothing],
-  ['pausesInForce', listOf(pauseScope)],
   ['nominated', listOf(nodeUntil)],
   [
     'disruptionFinished',
@@ -71,21 +61,9 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ],
   ['steer', object({ workflowId, targets: texts })],
   ['steered', nothing],
-  ['slotRequest', object({ id: text, workflowId, reason, candidates: listOf(going) })],
-  [
-    'slotDecided',
-    object({
-      id: text,
-      granted: listOf(going),
-      refused: listOf(object({ node: text, why: text, paused: absentOr(flag), gone: absentOr(flag) })),
-      nextCheckAt: optional(epochMs),
-    }),
-  ],
-  ['slotsKnown', object({ ids: texts })],
-  ['slotReturned', object({ id: text, nodes: absentOr(texts) })],
   ['replicasChanged', nothing],
   ['rolloutChanged', nothing],
-  ['withdraw', object({ why: text })],
+  ['withdraw', object({ why: text, isSuperseded: absentOr(flag) })],
 ]); // prettier-ignore
 
 /**

@@ -1,10 +1,11 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { isInScope, poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
 import { whyBackedOff } from '../disruption-context/node-memory.js';
-import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import { pausableOf } from '../disruption-context/paused.js';
 import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 

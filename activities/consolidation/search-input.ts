@@ -1,3 +1,4 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { disruptionInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/text.js';
@@ -17,7 +18,7 @@ import {
   modeOf,
 } from '../disruption-context/disruption-context.js';
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
-import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import { pausableOf } from '../disruption-context/paused.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
 

@@ -102,9 +102,9 @@ describe('steering', () => {
     putNode('a', [taints.steer]);
     await world.synced();
 
-    await activities.releaseStrays({ running: [], isSteering: true });
+    await activities.releaseStrays({ commands: [], isSteering: true });
     expect(steeredNodes()).toEqual(['node-a']);
-    await activities.releaseStrays({ running: [] });
+    await activities.releaseStrays({ commands: [] });
     expect(steeredNodes()).toEqual([]);
   });
 
@@ -127,7 +127,7 @@ describe('steering', () => {
       steered: ['node-b'],
     });
     expect(steeredNodes()).toEqual(['node-b']);
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
 
     refusing(undefined);
     await expect(activities.steerPods({ targets: [], steered: ['node-b'] })).resolves.toEqual({ steered: [] });

@@ -1,13 +1,15 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/text.js';
-import { whyNotCandidate, type NodeView } from '../../disruption/candidates/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
+import type { RunningDisruption } from '../../workflows/messages.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotConsolidatable } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import type { DisruptionView } from './contract.js';
 import { whyAnswered } from './open-questions.js';
 import { type DisruptionContext, allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { memoryOf, whyNotMovedAgain, whyBackedOff } from './node-memory.js';
-import { pausableOf, whyPaused } from './paused.js';
+import { pausableOf } from './paused.js';
 import { timeText } from '../../core/time.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
@@ -32,7 +34,7 @@ const mostHolders = 3;
 export function disruptionBlockers(
   view: NodeView,
   context: DisruptionContext,
-  running: DisruptionView['running'] = [],
+  running: readonly RunningDisruption[] = [],
 ): readonly string[] {
   return eachOnce([
     ...byDrift(view, context, running),
@@ -54,7 +56,7 @@ function eachOnce(blockers: readonly string[]): readonly string[] {
 }
 
 /** Pauses, policies and budgets. */
-function byPeople(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
+function byPeople(view: NodeView, context: DisruptionContext, running: readonly RunningDisruption[]): string[] {
   const nodePool = poolNameOf(view);
   const reason = isEmpty(view) ? 'Empty' : 'Underutilized';
   const paused = whyPaused(context.pauses, reason, pausableOf(view));
@@ -76,7 +78,7 @@ function whyClosed(context: DisruptionContext, nodePool: string, reason: Disrupt
 }
 
 /** Which disruptions take the pool's budget, and since when. */
-function heldBy(running: DisruptionView['running'], nodePool: string): string {
+function heldBy(running: readonly RunningDisruption[], nodePool: string): string {
   const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
   if (holders.length === 0) return '';
   const told = holders.slice(0, mostHolders).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
@@ -85,7 +87,7 @@ function heldBy(running: DisruptionView['running'], nodePool: string): string {
 }
 
 /** What keeps a drifted node from being replaced. */
-function byDrift(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
+function byDrift(view: NodeView, context: DisruptionContext, running: readonly RunningDisruption[]): string[] {
   if (!isTrue(view.claim.status?.conditions, 'Drifted')) return [];
   const why =
     whyNotDrift(view, context) ??

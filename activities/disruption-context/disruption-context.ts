@@ -1,3 +1,4 @@
+import { activePauses } from '../../cluster/pauses.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
@@ -10,13 +11,19 @@ import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
-import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
+import type {
+  NodeMemory,
+  OpenQuestion,
+  PastDisruption,
+  Pause,
+  Refused,
+  RunningDisruption,
+} from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
 import { isDeletingNode, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
-import type { DisruptionRecords, DisruptionView } from './contract.js';
+import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { withRecorded } from '../../disruption/budgets/recorded.js';
-import { recordsOf } from './disruption-records.js';
+import { disruptionRecords, type DisruptionRecords } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
 import { driftRooms } from './drift-rooms.js';
 import type { DriftRoom } from './drift-rooms.js';
@@ -34,16 +41,21 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly excluded: readonly ExcludedObject[];
   readonly pools: ReadonlyMap<string, NodePool>;
   readonly policies: readonly DisruptionPolicy[];
-  readonly pastDisruptions: NonNullable<DisruptionView['pastDisruptions']>;
+  readonly pastDisruptions: readonly PastDisruption[];
   /** The nodes that budgets count, by NodePool; claimed nodes count as disrupting (budgets/counted-nodes). */
   readonly counts: ReadonlyMap<string, PoolCount>;
+  /** As the API server has them now. */
   readonly pauses: readonly Pause[];
+  /** Disruptions that run, by NodePools and by what `disrupt` has started. */
+  readonly running: readonly RunningDisruption[];
+  /** Commands that `disrupt` has started. */
+  readonly commands: readonly RunningDisruption[];
+  /** Ids of workflows whose nodes count against budgets. */
+  readonly counting: ReadonlySet<string>;
   readonly memory: ReadonlyMap<string, NodeMemory>;
   /** Commands that wait for approval. */
   readonly questions: readonly OpenQuestion[];
   readonly refused: readonly Refused[];
-  /** The records on NodePools, for a `disrupt` that has just started or has an older state than they. */
-  readonly recorded: DisruptionRecords | undefined;
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
   readonly disrupting: readonly string[];
@@ -70,34 +82,46 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
 }
 
 /**
- * `judged`: UIDs of NodeClaims that are being decided about, whose own taints do not count. `isForBudgets`: budgets alone are asked, so
- * that nobody needs to know where pods wait for room.
+ * `judged`: UIDs of NodeClaims that are being decided about, whose own disruption does not count. `isForBudgets`: budgets alone are asked, so
+ * that nobody needs to know where pods wait for room. `live`: NodePools as the API server has them, in place of those of the cache.
  */
 export async function disruptionContext(
   deps: ActivityDeps,
   view: DisruptionView,
-  { judged, isForBudgets = false }: { readonly judged?: ReadonlySet<string>; readonly isForBudgets?: boolean } = {},
+  {
+    judged,
+    isForBudgets = false,
+    live = [],
+  }: {
+    readonly judged?: ReadonlySet<string>;
+    readonly isForBudgets?: boolean;
+    readonly live?: readonly NodePool[];
+  } = {},
 ): Promise<DisruptionContext> {
-  const { pauses, running, memory = [], questions = [] } = view;
+  const { memory = [] } = view;
+  // What is judged once more asks for pauses itself: it waits until they end.
+  const pauses = judged === undefined ? await activePauses(deps) : [];
   const { prices, setAside } = await nodePrices(deps);
   publishExcluded(deps, 'The price of nodes', setAside);
   const all = await withBufferPods(deps, viewsWith(deps, prices));
+  const known = managedPools(deps).map(
+    (pool) => live.find(({ metadata }) => metadata.uid === pool.metadata.uid) ?? pool,
+  );
+  const records = disruptionRecords(deps, known, all);
+  const running = runningIn(records, view.commands, judged);
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const rooms = isForBudgets ? [] : await roomsOfWaiting(deps, view);
+  const rooms = isForBudgets ? [] : await roomsOfWaiting(deps, running);
   const {
     names: nominated,
     ends: nominationEnds,
     refusedPods,
     checks,
-  } = nominatedNodes(deps, view, { views: all, judged, rooms });
+  } = nominatedNodes(deps, { nominations: view.nominations, running }, { views: all, judged, rooms });
   const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
   const now = deps.now();
-  const recorded = recordsOf(deps, view, { pools: managedPools(deps), policies, now });
-  const known = { pastDisruptions: view.pastDisruptions ?? [], refused: view.refused ?? [] };
-  const { pastDisruptions, refused } = recorded === undefined ? known : withRecorded(known, recorded);
-  const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
-  const { views, pools, excluded, unreadable } = readable({ views: all, pools: managedPools(deps) }, asked);
+  const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions: records.past };
+  const { views, pools, excluded, unreadable } = readable({ views: all, pools: known }, asked);
   publishExcluded(deps, 'Disruption', excluded);
   return {
     ...asked,
@@ -105,15 +129,17 @@ export async function disruptionContext(
     excluded,
     pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
     policies,
-    recorded,
+    running,
+    commands: view.commands,
+    counting: new Set(records.running.map(({ workflowId }) => workflowId)),
     counts: withUnreadable(countPools(views, claimed, judged), unreadable),
     nominationEnds,
     refusedPods,
     checks,
     pauses,
     allowances: new Map(),
-    questions: questions.filter(({ isGranted }) => isGranted !== true),
-    refused,
+    questions: records.questions.map((one) => ({ ...one, candidates: candidatesOf(one, view.commands) })),
+    refused: records.refused,
     memory: new Map(memory.map((each) => [each.node, each])),
     disrupting: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
     driftRooms: driftRooms(deps, { pools, views }, claimed),
@@ -122,8 +148,28 @@ export async function disruptionContext(
   };
 }
 
+/** Of a command that `disrupt` has started the NodeClaims that are gone are known too. */
+const candidatesOf = (one: OpenQuestion, commands: DisruptionView['commands']): OpenQuestion['candidates'] =>
+  commands.find(({ workflowId }) => workflowId === one.workflowId)?.candidates ?? one.candidates;
+
+/** A command that `disrupt` has started counts until its NodeClaims say that it waits. */
+function runningIn(
+  { running, waiting }: DisruptionRecords,
+  commands: readonly RunningDisruption[],
+  judged: ReadonlySet<string> = new Set(),
+): readonly RunningDisruption[] {
+  const known = new Set([...running.map(({ workflowId }) => workflowId), ...waiting]);
+  return [...running, ...commands.filter(({ workflowId }) => !known.has(workflowId))].flatMap((one) => {
+    const candidates = one.candidates.filter(({ claim }) => !judged.has(claim.uid));
+    return candidates.length === 0 ? [] : [{ ...one, candidates }];
+  });
+}
+
 /** Where pods that wait for a node have room now; packing is asked only if there are any. */
-async function roomsOfWaiting(deps: ActivityDeps, { running }: DisruptionView): Promise<Plan['existingNodes']> {
+async function roomsOfWaiting(
+  deps: ActivityDeps,
+  running: readonly RunningDisruption[],
+): Promise<Plan['existingNodes']> {
   const { cache } = deps;
   if (!cache.all('Pod').some((pod) => waitsForRoom(deps, pod)) && !cache.all('Node').some(isDeletingNode)) return [];
   const without = running.flatMap(({ candidates }) => candidates.map(({ node }) => node));

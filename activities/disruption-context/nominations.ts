@@ -3,6 +3,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { Plan } from '../../packing/types.js';
 import type { DisruptionView } from './contract.js';
+import type { RunningDisruption } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 import { refusedAt } from '../../cluster/refused-pods.js';
@@ -20,7 +21,7 @@ import { refusedAt } from '../../cluster/refused-pods.js';
  */
 export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
-  { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
+  { nominations, running }: Pick<DisruptionView, 'nominations'> & { readonly running: readonly RunningDisruption[] },
   { views, judged = new Set(), rooms }: Judging,
 ): Waiting & {
   readonly names: ReadonlySet<string>;

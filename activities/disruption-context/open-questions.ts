@@ -1,3 +1,4 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
@@ -6,7 +7,7 @@ import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
-import { pausableOf, whyPaused } from './paused.js';
+import { pausableOf } from './paused.js';
 import { timeText } from '../../core/time.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 

@@ -1,8 +1,9 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { whyNotCandidate, type NodeView } from '../../disruption/candidates/candidates.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
 import { whyAnswered } from './open-questions.js';
-import { pausableOf, whyPaused } from './paused.js';
+import { pausableOf } from './paused.js';
 
 /** Why a drifted node is not disrupted now, in words, but for budgets: by people, by its last command, or by the node and its pods. */
 export function whyNotDrift(view: NodeView, context: DisruptionContext): string | undefined {

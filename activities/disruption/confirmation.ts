@@ -1,3 +1,4 @@
+import { activePauses, whyPaused } from '../../cluster/pauses.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
@@ -7,8 +8,6 @@ import { podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { forEachItem } from '../for-each-item.js';
-import { activePauses } from '../people/pauses.js';
-import { whyPaused } from '../disruption-context/paused.js';
 
 type Input = Parameters<DisruptionActivities['confirmCandidates']>[0];
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
@@ -30,7 +29,7 @@ export async function confirmCandidates(deps: ActivityDeps, { method, reason, ca
   const nameOf = ({ node }: { readonly node: string }): string => `Node ${node}`;
   const unread = await forEachItem(deps, candidates, confirm, { what: 'the list of its pods', nameOf });
   blocked.push(...unread.map(({ item: { node }, why }) => ({ node, why: `its pods cannot be listed: ${why}` })));
-  const pauses = (await activePauses(deps)) ?? [];
+  const pauses = await activePauses(deps);
   const paused = candidates.map((candidate) => whyPaused(pauses, reason, candidate)).find((why) => why !== undefined);
   return {
     blocked: blocked.sort((a, b) => compareText(a.node, b.node)),

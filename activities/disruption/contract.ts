@@ -12,12 +12,11 @@ import type {
   NodeWaits,
   PoolCapacity,
   RunningDisruption,
-  SlotDecision,
-  SlotHolder,
-  SlotRequest,
-  TaintOwner,
+  ReconsiderOrder,
+  Refused,
+  RefusedNode,
 } from '../../workflows/messages.js';
-import type { DisruptionRecords, DisruptionView } from '../disruption-context/contract.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
 
 export interface DisruptionsFound {
   readonly commands: readonly DisruptionCommand[];
@@ -31,14 +30,8 @@ export interface DisruptionsFound {
   readonly moot?: readonly QuestionToWithdraw[];
   /** Whether to search again at once, since other methods may find more (candidates/methods-in-order). */
   readonly again?: boolean;
-  /** NodePools to pause because their pods were moved too often in a row, and why. */
-  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
   /** Data for people's queries; absent if unchanged. */
   readonly details?: DisruptionDetails;
-  /** For a new `disrupt`, or one of an older state: the records on NodePools. */
-  readonly recorded?: DisruptionRecords;
-  /** The version of the records on NodePools, as they are now. */
-  readonly recordsVersion?: number;
 }
 
 export interface DisruptionDetails {
@@ -65,11 +58,6 @@ export interface DisruptionDetails {
 export interface DisruptionActivities {
   /** Finds the commands to start now, and when to search again if nothing changes. */
   findDisruptions(input: DisruptionView): Promise<DisruptionsFound>;
-  /** Decides about slots that other disruptions requested (budgets/every-disruption-asks), in the order of the requests. */
-  decideSlots(input: {
-    readonly view: DisruptionView;
-    readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates' | 'together'>[];
-  }): Promise<{ readonly decisions: readonly SlotDecision[] }>;
   /** The candidates that may still be disrupted (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;
@@ -83,8 +71,8 @@ export interface DisruptionActivities {
     readonly dropped: readonly { readonly node: string; readonly why: string }[];
   }>;
   /**
-   * Taints nodes and sets DisruptionReason; returns those that were marked. `overBudget`: those that budgets do not allow any more
-   * (budgets/counted-at-the-taint), and why.
+   * Taints the nodes that pauses and budgets let go now, and sets DisruptionReason; returns those that were marked, and what the others wait for
+   * (budgets/counted-at-the-taint).
    */
   taintCandidates(input: {
     reason: string;
@@ -95,9 +83,17 @@ export interface DisruptionActivities {
     /** When the cloud gave the notice that `reason` is the kind of. */
     noticedAt?: number;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
+    /** Whether all of them go, or none. */
+    together?: boolean;
+    /** For what the workflow waits where nodes may not go now: their NodeClaims say so. */
+    waitsFor?: readonly RefusedNode['for'][];
   }): Promise<{
     readonly tainted: readonly string[];
-    readonly overBudget?: readonly { readonly node: string; readonly why: string }[];
+    readonly refused?: readonly RefusedNode[];
+    /** When a refusal may change by time alone, milliseconds of the epoch. */
+    readonly nextCheckAt?: number;
+    /** Nodes of other disruptions, which have no room for the pods of these (people/one-after-another). */
+    readonly alongside?: readonly string[];
   }>;
   /** The tainted nodes that must stay after all (commands/checked-after-the-taint), and why. */
   confirmCandidates(input: {
@@ -106,24 +102,35 @@ export interface DisruptionActivities {
     readonly candidates: readonly CandidateRef[];
   }): Promise<{
     readonly blocked: readonly { readonly node: string; readonly why: string }[];
-    /** The pause that holds them, read from the API server: `disrupt` may not know it yet. */
+    /** The pause that stops them. */
     readonly paused?: string;
   }>;
   /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
   /** Removes the taints from nodes that stay, but not those that another workflow than `owner` has set. */
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
+  /** Says on the NodeClaims that people are asked about a command, which saves so much. */
+  noteQuestion(input: {
+    readonly candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
+    /** Id of the workflow. */
+    readonly workflow: string;
+    readonly reason: DisruptionReason;
+    readonly why: string;
+    readonly until?: number;
+    readonly saves?: number;
+  }): Promise<void>;
+  /** Records that a person refused a command, so that it is not proposed again for a while. */
+  noteRefused(
+    input: Pick<Refused, 'reason' | 'nodes' | 'saves' | 'why'> & { readonly outcome: 'rejected' | 'aborted' },
+  ): Promise<void>;
+  /** Takes back refusals; gives those that are left. Fails where there is none. */
+  reconsider(order: ReconsiderOrder): Promise<readonly Refused[]>;
   /**
-   * Removes taints of disruptions that are not running (candidates/left-over-taints), and soft taints unless `disrupt` is
-   * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`, and as `held` the ids of those that wait
-   * for the end of a pause. `holders`: running workflows that may hold slots or wait for them; absent where they cannot be listed.
+   * Removes what is left over of disruptions whose workflow has ended (candidates/left-over-taints), and soft taints unless `disrupt` is
+   * steering. `released`: the nodes; `ended`: those of `commands` whose workflow has closed, by its id.
    */
-  releaseStrays(input: { readonly running: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
+  releaseStrays(input: { readonly commands: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
     readonly released: readonly string[];
-    readonly owners?: readonly TaintOwner[];
-    readonly held?: readonly string[];
-    readonly holders?: readonly SlotHolder[];
-    /** Those of `running` whose workflow has closed, by its id. */
     readonly ended?: readonly string[];
   }>;
 }

@@ -1,16 +1,21 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { annotations, labels, taints } from '../../api/labels.js';
+import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { interruptionNoteOf, noteInterruption } from '../../cluster/interruption-note.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { Candidate } from '../../workflows/messages.js';
+import { waitOf } from '../../cluster/disruption-wait.js';
+import { recordsOf } from '../../cluster/pool-records.js';
+import type { Candidate, PauseScope } from '../../workflows/messages.js';
+import { createPauseActivities } from '../people/pauses.js';
 import type { DisruptionActivities } from './contract.js';
 import { disruptionContext } from '../disruption-context/disruption-context.js';
 import { createDisruptionActivities } from './disruption.js';
 
-const nothing = { nominations: [], pauses: [], running: [] };
+const nothing = { nominations: [], commands: [] };
+const owner = 'test/consolidate/w';
 const both = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
 
 describe('disruption on the cluster', () => {
@@ -61,6 +66,10 @@ describe('disruption on the cluster', () => {
       patch: (...args: Parameters<typeof patch>) => (args[1].name === node ? Promise.reject(denied) : patch(...args)),
     });
   };
+  const pause = (scope: PauseScope) =>
+    createPauseActivities(world.deps).writePause({ scope, reason: 'release', actor: 'ann' });
+  const recordsIn = async (name = 'default') => recordsOf((await world.kube.get('NodePool', { name }))!).records;
+  const waitIn = async (name: string) => waitOf((await world.kube.get('NodeClaim', { name }))!);
   const taintsOf = async (node: string) => (await world.kube.get('Node', { name: node }))?.spec?.taints ?? [];
 
   test('finds empty nodes within the budget, with their price', async () => {
@@ -72,37 +81,11 @@ describe('disruption on the cluster', () => {
 
   test('what runs counts against the budget, and a pause stops the pool', async () => {
     const [first] = await candidates();
-    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: [first!], since: 0 }];
-    const pause = { scope: { kind: 'nodePool' as const, name: 'default' }, reason: 'release', actor: 'me' };
+    const commands = [{ workflowId: 'w', reason: 'Empty' as const, candidates: [first!], since: 0 }];
 
-    expect((await activities.findDisruptions({ ...nothing, running })).commands).toEqual([]);
-    expect((await activities.findDisruptions({ ...nothing, pauses: [pause] })).commands).toEqual([]);
-  });
-
-  test('a slot for a node that is being taken waits, unless a pause keeps that from going on', async () => {
-    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
-    const running = [{ workflowId: 'w', reason: 'Underutilized' as const, candidates: [node], since: 0 }];
-    const requests = [{ id: 'x', reason: 'Expired' as const, candidates: [node] }];
-    const pause = { scope: { kind: 'reason' as const, name: 'Underutilized' }, reason: 'release', actor: 'me' };
-    const decided = async (view: object): Promise<unknown> =>
-      (await activities.decideSlots({ view: { ...nothing, running, ...view }, requests })).decisions;
-
-    expect(await decided({})).toMatchObject([{ granted: [], refused: [{ node: 'node-a' }] }]);
-    expect(await decided({ pauses: [pause] })).toMatchObject([{ granted: [node], refused: [] }]);
-  });
-
-  // Rule `people/one-after-another`.
-  test('answers about empty nodes first, and counts in the order of the requests', async () => {
-    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
-    const requests = (['Underutilized', 'Empty'] as const).map((reason) => ({
-      id: reason,
-      reason,
-      candidates: [node],
-    }));
-
-    const { decisions } = await activities.decideSlots({ view: nothing, requests });
-
-    expect(decisions.map(({ id }) => id)).toEqual(['Empty', 'Underutilized']);
+    expect((await activities.findDisruptions({ ...nothing, commands })).commands).toEqual([]);
+    await pause({ kind: 'nodePool', name: 'default' });
+    expect((await activities.findDisruptions(nothing)).commands).toEqual([]);
   });
 
   test('a pool whose node class is broken harms no other', async () => {
@@ -123,6 +106,16 @@ describe('disruption on the cluster', () => {
 
     expect(valid).toEqual([]);
     expect(dropped).toEqual([{ node: 'node-a', why: 'pods were bound to it' }]);
+  });
+
+  // Rule `candidates/left-over-taints`.
+  test('while nodes count the next search is due within a minute, since their workflows may end without a word', async () => {
+    await activities.taintCandidates({ reason: 'Expired', candidates: [both[0]!], owner });
+    await world.synced();
+
+    const { nextCheckAt } = await activities.findDisruptions(nothing);
+
+    expect(nextCheckAt).toBeLessThanOrEqual(world.clock.now + 60_000);
   });
 
   // Rule `commands/taint-first`.
@@ -154,34 +147,35 @@ describe('disruption on the cluster', () => {
   // Rule `candidates/left-over-taints`.
   test('frees nodes of disruptions that nobody runs, and only those', async () => {
     const found = await candidates();
-    await activities.taintCandidates({ reason: 'Empty', candidates: found });
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await activities.taintCandidates({
       reason: 'spot_interrupted',
       candidates: [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' }],
     });
     await world.synced();
-    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
-
-    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ released: [] });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    let isOpen = true;
+    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    isOpen = false;
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
     expect(await taintsOf('node-a')).toEqual([]);
     expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
   });
 
   test('a taint that names its owner is left to that for as long as it runs', async () => {
     const found = await candidates();
-    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
 
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
     await activities.untaintCandidates({ candidates: found, owner: 'another' });
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     isOpen = false;
-    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
-    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    expect((await recordsIn()).disrupting).toEqual([]);
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
   });
@@ -189,22 +183,22 @@ describe('disruption on the cluster', () => {
   // Rule `candidates/left-over-taints`.
   test('a taint of a workflow that was started again under its id is removed, and not one that the new one has set since', async () => {
     const found = await candidates();
-    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'w', ownerRun: 'first' });
+    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner, ownerRun: 'first' });
     await world.synced();
     let current = 'first';
     const isOpen = (_: string, run?: string): Promise<boolean> => Promise.resolve(run === undefined || run === current);
     Object.assign(world.deps.entities, { isOpen });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
 
     current = 'second';
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
     expect(await taintsOf('node-a')).toEqual([]);
 
-    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'w', ownerRun: 'second' });
+    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner, ownerRun: 'second' });
     await world.synced();
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
     // Another owner without a run, such as an interruption, leaves none of the run before.
-    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'v' });
+    await activities.taintCandidates({ reason: 'spot_interrupted', candidates: found, owner: 'v' });
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations).toMatchObject({ [annotations.disruptionOwner]: 'v' });
     expect(metadata.annotations).not.toHaveProperty([annotations.disruptionOwnerRun]);
@@ -212,15 +206,15 @@ describe('disruption on the cluster', () => {
 
   test('a claim that says so is freed though somebody took the taint off its node', async () => {
     const found = await candidates();
-    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await world.kube.patch('Node', { name: 'node-a' }, { spec: { taints: [] } });
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
 
     isOpen = false;
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
 
     const { metadata, status } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
@@ -232,70 +226,65 @@ describe('disruption on the cluster', () => {
       id === 'unknown' ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(id === 'open');
     Object.assign(world.deps.entities, { isOpen });
     const since = { open: 0, closed: 0, unknown: 0, young: world.deps.now() - 59_000 };
-    const running = Object.entries(since).map(([workflowId, at]) => ({
+    const commands = Object.entries(since).map(([workflowId, at]) => ({
       ...{ workflowId, reason: 'Empty' as const, candidates: [], since: at },
     }));
-    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ ended: ['closed'] });
-  });
-
-  // Rules `invariants/pauses-hold`, `budgets/slots-have-holders`.
-  test('workflows that are held and holders of slots are told; nothing is said of those that cannot be listed, and taints are released all the same', async () => {
-    const holders = [{ workflowId: 'test/expire/uid-b', runId: 'run-1' }];
-    const held = ['test/consolidate/x'];
-    const away = () => Promise.reject(new Error('Temporal is away'));
-    const entities = (lists: object): unknown => Object.assign(world.deps.entities, lists);
-    entities({ held: () => Promise.resolve(held), slotHolders: () => Promise.resolve(holders) });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ held, holders });
-
-    await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
-    await world.synced();
-    entities({ held: away, slotHolders: away });
-    expect(await activities.releaseStrays({ running: [] })).toEqual({ released: ['node-a'], owners: [] });
+    await expect(activities.releaseStrays({ commands })).resolves.toMatchObject({ ended: ['closed'] });
   });
 
   // Rule `people/questions-end-with-their-cause`.
-  test('what is held is cancelled once a NodeClaim of it is gone, but not while it waits in its drain, nor what has all of them', async () => {
+  test('what a person holds is cancelled once its NodeClaim is gone; while nothing can be listed taints are released all the same', async () => {
     const cancelled: string[] = [];
-    const one = (name: string) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}`, nodePool: 'default' });
-    const [alone, draining, whole] = ['alone', 'draining', 'whole'].map((name) => `test/consolidate/${name}`);
-    await activities.taintCandidates({ reason: 'Empty', candidates: [one('b')], owner: draining! });
-    await world.synced();
-    const held = [alone!, draining!, whole!, 'test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
+    const held = ['test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
     Object.assign(world.deps.entities, {
-      ...{ isOpen: () => Promise.resolve(true), held: () => Promise.resolve(held) },
+      held: () => Promise.resolve(held),
       cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
     });
-    const running = Object.entries({ [alone!]: ['a', 'gone'], [draining!]: ['b', 'gone'], [whole!]: ['a'] }).map(
-      ([workflowId, names]) => ({ workflowId, reason: 'Empty' as const, candidates: names.map(one), since: 0 }),
-    );
+    await activities.releaseStrays({ commands: [] });
+    expect(cancelled).toEqual(['test/expire/uid-gone']);
 
-    await activities.releaseStrays({ running });
-
-    expect(cancelled).toEqual([alone, 'test/expire/uid-gone']);
-  });
-
-  test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
-    const [first] = await candidates();
-    const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];
-    await activities.taintCandidates({ reason: 'Empty', candidates: marked('a'), owner: 'test/consolidate/x' });
-    await activities.taintCandidates({ reason: 'Drifted', candidates: marked('b'), owner: 'test/replace/uid-b' });
+    await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
-    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(true) });
-    const owners = async (running: Parameters<typeof activities.releaseStrays>[0]['running']): Promise<unknown> =>
-      (await activities.releaseStrays({ running })).owners;
-    const a = { workflowId: 'test/consolidate/x', reason: 'Empty' as const };
-    const b = { workflowId: 'test/replace/uid-b', reason: 'Drifted' };
-    const nodeB = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'default' };
-
-    const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
-    expect(await owners([])).toEqual([
-      { ...a, candidates: [nodeA] },
-      { ...b, candidates: [nodeB] },
-    ]);
-    expect(await owners([{ ...a, candidates: [first!], since: 0 }])).toEqual([{ ...b, candidates: [nodeB] }]);
-    // What was adopted before is told again, for as long as it is so.
-    expect(await owners([{ ...a, candidates: [first!], since: 0, isAdopted: true }])).toHaveLength(2);
+    Object.assign(world.deps.entities, { held: () => Promise.reject(new Error('Temporal is away')) });
+    expect(await activities.releaseStrays({ commands: [] })).toEqual({ released: ['node-a'] });
   });
+
+  test('what is counted of a disruption whose workflow ended before its taint, and what one waited for, go with it', async () => {
+    await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
+    await activities.untaintCandidates({ candidates: [both[0]!] });
+    const disrupting = [{ uid: 'uid-a', owner: 'w', reason: 'Empty', at: 0 }];
+    const annotation = { [annotations.disruptionRecords]: JSON.stringify({ disrupting }) };
+    await world.kube.patch('NodePool', { name: 'default' }, { metadata: { annotations: annotation } });
+    await world.synced();
+    await activities.taintCandidates({ reason: 'Expired', candidates: [both[1]!], owner: 'x', waitsFor: ['Budget'] });
+    expect(await waitIn('b')).toMatchObject({ workflow: 'x', reason: 'Expired', for: 'Budget' });
+    await world.synced();
+
+    await activities.releaseStrays({ commands: [] });
+
+    expect((await recordsIn()).disrupting).toEqual([]);
+    expect(await waitIn('b')).toBeUndefined();
+  });
+
+  // Rule `candidates/left-over-taints`.
+  test.each(['', 'rubbish', 'another-cluster/expire/uid-b'])(
+    'what counts and what waits in the name of %j, which is no workflow of this cluster, goes without a question to Temporal',
+    async (workflow) => {
+      const isOpen = (): Promise<boolean> => Promise.reject(new Error('no workflow has this id'));
+      Object.assign(world.deps.entities, { isOpen });
+      const disrupting = [{ uid: 'uid-a', owner: workflow, reason: 'Empty', at: 0 }];
+      const wait = { workflow, reason: 'Unhealthy', for: 'Budget', why: 'full', since: 0 };
+      const note = (key: string, value: unknown) => ({ metadata: { annotations: { [key]: JSON.stringify(value) } } });
+      await world.kube.patch('NodePool', { name: 'default' }, note(annotations.disruptionRecords, { disrupting }));
+      await world.kube.patch('NodeClaim', { name: 'b' }, note(annotations.disruptionWait, wait));
+      await world.synced();
+
+      await activities.releaseStrays({ commands: [] });
+
+      expect((await recordsIn()).disrupting).toEqual([]);
+      expect(await waitIn('b')).toBeUndefined();
+    },
+  );
 
   // Rule `interruption/restarted`.
   test.each([
@@ -307,7 +296,7 @@ describe('disruption on the cluster', () => {
     await world.synced();
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
 
-    await activities.releaseStrays({ running: [] });
+    await activities.releaseStrays({ commands: [] });
 
     expect(await taintsOf('node-b')).toEqual(left);
   });
@@ -322,7 +311,7 @@ describe('disruption on the cluster', () => {
     await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
     await world.synced();
 
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     const owner = 'test/interrupt/i-a';
@@ -361,7 +350,8 @@ describe('disruption on the cluster', () => {
 
       expect(marked.tainted).toEqual(tainted);
       const refused = both.filter(({ claim }) => !tainted.includes(claim.uid)).map(({ node }) => node);
-      expect(marked.overBudget ?? []).toEqual(refused.map((node) => ({ node, why: 'budget 50% allows no more' })));
+      const why = { why: 'budget 50% allows no more', for: 'Budget' };
+      expect(marked.refused ?? []).toEqual(refused.map((node) => ({ node, ...why })));
     });
 
     test('what others have tainted meanwhile counts, and what an earlier attempt of this one has is counted once', async () => {
@@ -372,7 +362,7 @@ describe('disruption on the cluster', () => {
       const other = await activities.taintCandidates({ reason: 'Drifted', candidates: [b!], owner: 'x' });
 
       expect(again).toEqual({ tainted: ['uid-a'] });
-      expect(other).toEqual({ tainted: [], overBudget: [{ node: 'node-b', why: 'budget 50% allows no more' }] });
+      expect(other).toMatchObject({ tainted: [], refused: [{ node: 'node-b', why: 'budget 50% allows no more' }] });
     });
 
     test('a node that an earlier attempt tainted, and that another budget forbids since, is free again', async () => {
@@ -386,6 +376,157 @@ describe('disruption on the cluster', () => {
 
       expect(tainted).toEqual([]);
       expect(await taintsOf('node-a')).toEqual([]);
+    });
+
+    test.each([1, 2, 3])(
+      'of many that count at once, before any cache shows a taint, as many go as may: attempt %i',
+      async () => {
+        const asked = both.map((node, n) => ({
+          reason: n === 0 ? 'Empty' : 'Expired',
+          candidates: [node],
+          owner: `w${n}`,
+        }));
+
+        const all = await Promise.all(asked.map((each) => activities.taintCandidates(each)));
+
+        expect(all.flatMap(({ tainted }) => tainted)).toHaveLength(1);
+        expect((await recordsIn()).disrupting).toHaveLength(1);
+      },
+    );
+
+    test('two that disrupt one node do not both go', async () => {
+      await activities.taintCandidates({ reason: 'Drifted', candidates: [both[0]!], owner: 'w' });
+      await world.synced();
+
+      const other = await activities.taintCandidates({ reason: 'Expired', candidates: [both[0]!], owner: 'x' });
+      await activities.untaintCandidates({ candidates: [both[0]!], owner: 'x' });
+
+      expect(other.refused).toMatchObject([{ node: 'node-a', why: 'another disruption of it is running' }]);
+      expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
+    });
+
+    test('what stays counts no longer, with budgets and with rates', async () => {
+      await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
+      await world.synced();
+      await activities.untaintCandidates({ candidates: [both[0]!], owner: 'w' });
+      await world.synced();
+
+      const { tainted } = await activities.taintCandidates({ reason: 'Drifted', candidates: [both[1]!], owner: 'x' });
+
+      expect(tainted).toEqual(['uid-b']);
+      expect(await recordsIn()).toMatchObject({ disrupting: [{ uid: 'uid-b', owner: 'x' }], past: [] });
+    });
+
+    // Rules `invariants/pauses-hold`, `people/waits-are-shown`.
+    test('a pause is read with the taint, from the API server; who waits says so on the NodeClaim until it goes', async () => {
+      await pause({ kind: 'node', name: 'node-a' });
+      const asked = { reason: 'Expired', candidates: [both[0]!], owner: 'w', waitsFor: ['Pause'] as const };
+
+      expect(await activities.taintCandidates(asked)).toMatchObject({
+        tainted: [],
+        refused: [{ node: 'node-a', for: 'Pause', why: 'node node-a is paused by ann: release' }],
+      });
+      expect(await waitIn('a')).toMatchObject({ workflow: 'w', reason: 'Expired', for: 'Pause' });
+      expect((await recordsIn()).disrupting).toEqual([]);
+
+      await createPauseActivities(world.deps).endPause({ scope: { kind: 'node', name: 'node-a' } });
+      expect((await activities.taintCandidates(asked)).tainted).toEqual(['uid-a']);
+      expect(await waitIn('a')).toBeUndefined();
+    });
+
+    // Rule `budgets/urgent-first`.
+    test('what is more urgent and waits for the budget goes first, where it may go at all', async () => {
+      const [a, b] = both;
+      const expired = { reason: 'Expired', candidates: [b!], owner: 'x', waitsFor: ['Budget'] as const };
+      await activities.taintCandidates({ reason: 'Drifted', candidates: [a!], owner: 'w' });
+      await world.synced();
+      await activities.taintCandidates(expired);
+      await activities.untaintCandidates({ candidates: [a!], owner: 'w' });
+      await world.synced();
+
+      const drifted = await activities.taintCandidates({ reason: 'Drifted', candidates: [a!], owner: 'w' });
+      expect(drifted.tainted).toEqual([]);
+      expect((await activities.taintCandidates(expired)).tainted).toEqual(['uid-b']);
+    });
+
+    test('one whose workflow has died in the queue holds up the others until it is looked for', async () => {
+      const [a, b] = both;
+      const wait = { workflow: 'test/expire/uid-b', reason: 'Expired', for: 'Budget', why: 'full', since: 0 };
+      const text = { [annotations.disruptionWait]: JSON.stringify(wait) };
+      await world.kube.patch('NodeClaim', { name: b!.claim.name }, { metadata: { annotations: text } });
+      await world.synced();
+      const drifted = { reason: 'Drifted', candidates: [a!], owner };
+      expect((await activities.taintCandidates(drifted)).tainted).toEqual([]);
+
+      Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
+      await activities.releaseStrays({ commands: [] });
+      await world.synced();
+
+      expect((await activities.taintCandidates(drifted)).tainted).toEqual(['uid-a']);
+    });
+
+    test.each(['null', '[]', '{"disrupting":7,"past":[null],"refused":"x"}', '{', '{"disrupting":[{"uid":"uid-b"}]}'])(
+      'records that a person has made unreadable (%s) count nothing, and are written anew',
+      async (text) => {
+        const annotation = { [annotations.disruptionRecords]: text };
+        await world.kube.patch('NodePool', { name: 'default' }, { metadata: { annotations: annotation } });
+        await world.synced();
+
+        const { tainted } = await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner });
+
+        expect(tainted).toEqual(['uid-a']);
+        expect((await recordsIn()).disrupting).toMatchObject([{ uid: 'uid-a', owner }]);
+      },
+    );
+
+    test('the nodes of a NodePool that is deleted meanwhile are freed where they stay', async () => {
+      await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner });
+      await world.synced();
+      world.kube.remove('NodePool', { name: 'default' });
+      await world.synced();
+
+      await activities.taintCandidates({ reason: 'Drifted', candidates: [both[1]!], owner: 'x' });
+      await activities.untaintCandidates({ candidates: [both[0]!], owner });
+
+      expect(await taintsOf('node-a')).toEqual([]);
+    });
+
+    test('a rate counts what goes and what went, and a refusal says when it ends', async () => {
+      const spec = { rates: [{ nodes: '1', per: '1h' }] };
+      const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'slow' }, spec };
+      world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
+      world.kube.put('NodePool', ready(nodePool('default', { disruption: { budgets: [{ nodes: '100%' }] } })));
+      await world.synced();
+      await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
+      world.kube.remove('NodeClaim', { name: 'a' });
+      world.clock.now += 10 * 60_000;
+      await world.synced();
+
+      const next = await activities.taintCandidates({ reason: 'Empty', candidates: [both[1]!], owner: 'x' });
+
+      expect(next).toMatchObject({ tainted: [], nextCheckAt: world.clock.now + 50 * 60_000 });
+    });
+
+    // 500 expirations in a closed window, and one broken node of another NodePool and of the same.
+    test('however many wait, a broken node is repaired at once (budgets/urgent-first)', async () => {
+      const spec = { maintenanceWindows: [{ name: 'night', schedule: '0 3 * * *', duration: '1h' }] };
+      const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'slow' }, spec };
+      world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
+      for (let n = 0; n < 500; n++) putNode(`n${n}`);
+      await world.synced();
+      for (let n = 0; n < 500; n++) {
+        const candidates = [{ claim: { name: `n${n}`, uid: `uid-n${n}` }, node: `node-n${n}` }];
+        const wait = { workflow: `test/expire/uid-n${n}`, reason: 'Expired', for: 'Budget', why: 'shut', since: n };
+        const text = { [annotations.disruptionWait]: JSON.stringify(wait) };
+        await world.kube.patch('NodeClaim', { name: candidates[0]!.claim.name }, { metadata: { annotations: text } });
+      }
+      await world.synced();
+      const expired = await activities.taintCandidates({ reason: 'Expired', candidates: [both[0]!], owner: 'x' });
+      expect(expired).toMatchObject({ tainted: [], nextCheckAt: Date.parse('2026-01-06T03:00:00Z') });
+
+      const { tainted } = await activities.taintCandidates({ reason: 'Unhealthy', candidates: [both[1]!], owner: 'w' });
+
+      expect(tainted).toEqual(['uid-b']);
     });
 
     test('while the cache lags behind the API server nothing is tainted, and the step is tried again', async () => {
@@ -404,7 +545,7 @@ describe('disruption on the cluster', () => {
   test('budgets count a node that is tainted, whoever remembers it', async () => {
     await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
-    const { counts } = await disruptionContext(world.deps, { nominations: [], pauses: [], running: [] });
+    const { counts } = await disruptionContext(world.deps, nothing);
     expect([...counts.values()]).toMatchObject([{ disrupting: 1 }]);
   });
 
@@ -427,7 +568,7 @@ describe('disruption on the cluster', () => {
       });
       await world.synced();
 
-      await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-b'] });
+      await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-b'] });
     },
   );
 });

@@ -5,7 +5,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { podKey } from '../../core/pods.js';
-import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
+import type { Candidate, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DisruptionActivities, DisruptionsFound } from './contract.js';
@@ -13,9 +13,17 @@ import type { DisruptionView } from '../disruption-context/contract.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
 import { explainNode } from '../people/explain-node.js';
+import { createPauseActivities } from '../people/pauses.js';
 import { concurrentCommands } from '../consolidation/concurrent-commands.js';
 
-const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
+const nothing: DisruptionView = { nominations: [], commands: [] };
+
+/** What Kubernetes says of disruptions, and what `disrupt` knows. */
+interface State extends Partial<DisruptionView> {
+  readonly pauses?: readonly Pause[];
+  readonly questions?: readonly OpenQuestion[];
+  readonly refused?: readonly Refused[];
+}
 
 // Nodes of 4 CPUs on demand in a zone where they cost 0.2 an hour; a spot node there costs 0.06.
 describe('findDisruptions', () => {
@@ -92,14 +100,44 @@ describe('findDisruptions', () => {
     });
   }
 
-  /** Each look knows of those before it. */
-  let recordsVersion = 0;
-  const find = async (view: Partial<DisruptionView> = {}): Promise<DisruptionsFound> => {
+  /** Writes what Kubernetes has of it; gives the rest. */
+  const arranged = async ({ pauses = [], questions = [], refused = [], ...view }: State): Promise<DisruptionView> => {
+    for (const { metadata } of world.kube.objects('DisruptionPause'))
+      world.kube.remove('DisruptionPause', { name: metadata.name ?? '' });
+    const { writePause } = createPauseActivities(world.deps);
+    for (const pause of pauses) {
+      if (pause.scope.kind === 'nodePool' && !world.kube.objects('NodePool').some(({ metadata }) => metadata.name === pause.scope.name)) continue; // prettier-ignore
+      await writePause(pause);
+    }
+    const noted = new Map(
+      questions.flatMap(({ workflowId: workflow, reason, candidates, since, saves, isApproved }) =>
+        candidates.map(({ claim }) => [
+          claim.uid,
+          JSON.stringify({ workflow, reason, for: isApproved === true ? 'Budget' : 'Approval', why: '', since, saves }),
+        ]),
+      ),
+    );
+    for (const claim of world.kube.objects('NodeClaim')) {
+      const { metadata } = claim;
+      const wait = noted.get(metadata.uid ?? '');
+      const { [annotations.disruptionWait]: before, ...others } = metadata.annotations ?? {};
+      if (before === wait) continue;
+      const next = wait === undefined ? others : { ...others, [annotations.disruptionWait]: wait };
+      world.kube.put('NodeClaim', { ...claim, metadata: { ...metadata, annotations: next } });
+    }
+    for (const pool of world.kube.objects('NodePool')) {
+      const { metadata } = pool;
+      const { [annotations.disruptionRecords]: before, ...others } = metadata.annotations ?? {};
+      if (before === undefined && refused.length === 0) continue;
+      const next = refused.length === 0 ? others : { ...others, [annotations.disruptionRecords]: JSON.stringify({ refused }) }; // prettier-ignore
+      world.kube.put('NodePool', { ...pool, metadata: { ...metadata, annotations: next } });
+    }
     await world.synced();
-    const found = await activities.findDisruptions({ ...nothing, recordsVersion, ...view });
-    recordsVersion = found.recordsVersion ?? recordsVersion;
-    return found;
+    const asked = questions.map((question) => ({ ...question, asks: true }));
+    return { ...nothing, ...view, commands: [...(view.commands ?? []), ...asked] };
   };
+  const find = async (state: State = {}): Promise<DisruptionsFound> =>
+    activities.findDisruptions(await arranged(state));
   const goingNodes = ({ commands }: DisruptionsFound): string[] =>
     commands.flatMap(({ candidates }) => candidates.map(({ node }) => node)).sort();
 
@@ -224,7 +262,7 @@ describe('findDisruptions', () => {
         { workflowId: 'w', reason: 'Underutilized' as const, candidates: [drained], since: world.clock.now },
       ];
 
-      expect(goingNodes(await find({ running }))).toEqual(['node-c']);
+      expect(goingNodes(await find({ commands: running }))).toEqual(['node-c']);
     });
   });
 
@@ -256,7 +294,7 @@ describe('findDisruptions', () => {
     ];
 
     world.clock.now += 9000;
-    expect((await find({ running })).commands).toEqual([]);
+    expect((await find({ commands: running })).commands).toEqual([]);
     world.clock.now += 1000;
     world.kube.remove('Node', { name: going!.node });
     world.kube.remove('NodeClaim', { name: going!.claim.name });
@@ -284,7 +322,7 @@ describe('findDisruptions', () => {
     ];
     world.clock.now += 300_000;
     putNode('c', [1]);
-    const found = await find({ running });
+    const found = await find({ commands: running });
     expect(found.commands).toEqual([]);
     expect(found.held).toMatchObject([{ nodePool: 'default' }]);
     expect(found.details?.stays.flatMap(({ nodes }) => nodes)).toContain('node-c');
@@ -619,7 +657,7 @@ describe('findDisruptions', () => {
   test('a pause that another takes the place of keeps nobody any more', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
-    const pause = (name: string): DisruptionView['pauses'][number] => ({
+    const pause = (name: string): Pause => ({
       scope: { kind: 'nodePool', name },
       reason: 'release',
       actor: 'ann',
@@ -730,12 +768,12 @@ describe('findDisruptions', () => {
         { length: count },
         (_, i) => ({ claim: { name: `c${i}`, uid: `u${i}` }, node: `n${i}`, nodePool: 'x' }) as Candidate,
       );
-    const running = (count: number): DisruptionView['running'] => [
+    const running = (count: number): DisruptionView['commands'] => [
       { workflowId: 'w', reason: 'Empty', candidates: uids(count), since: world.clock.now },
     ];
-    expect(goingNodes(await find({ running: running(999) }))).toEqual(['node-a']);
+    expect(goingNodes(await find({ commands: running(999) }))).toEqual(['node-a']);
 
-    const found = await find({ running: running(1000) });
+    const found = await find({ commands: running(1000) });
 
     expect(goingNodes(found)).toEqual([]);
     expect(found.held).toEqual([
@@ -930,7 +968,11 @@ describe('findDisruptions', () => {
         putNode('a', [], drifted());
         const isEmptyAsked = [question({ reason: 'Empty', candidates: asked.commands[0]!.candidates })];
 
-        expect((await find({ questions: isEmptyAsked })).commands).toMatchObject([{ reason: 'Drifted' }]);
+        // That question is withdrawn first.
+        expect(await find({ questions: isEmptyAsked })).toMatchObject({
+          ...{ commands: [], again: true },
+          moot: [{ why: 'Drifted: decided anew', isSuperseded: true }],
+        });
         // Once that question is withdrawn it is not asked again, before drift is under way or asks.
         expect((await find()).commands).toMatchObject([{ reason: 'Drifted' }]);
         const isDriftAsked = [question({ reason: 'Drifted', candidates: asked.commands[0]!.candidates })];
@@ -980,6 +1022,15 @@ describe('findDisruptions', () => {
       expect(moot).toMatchObject([{ workflowId: 'test/consolidate/1', why }]);
     });
 
+    test('nobody is asked during a pause; what was approved waits for its end', async () => {
+      putNode('a', [2]);
+      asks(['Underutilized']);
+      const pauses = [{ scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' }] as const;
+      const { moot } = await find({ questions: [question()], pauses });
+      expect(moot).toMatchObject([{ why: 'the cluster is paused by ann: release' }]);
+      expect((await find({ questions: [question({ isApproved: true })], pauses })).moot).toBeUndefined();
+    });
+
     test('a question ends when its pods are gone, and the node goes as empty', async () => {
       putNode('a', []);
       asks();
@@ -987,7 +1038,7 @@ describe('findDisruptions', () => {
       expect(found.moot).toEqual([
         { workflowId: 'test/consolidate/1', why: 'the pods of node-a are gone: it is empty', isSuperseded: true },
       ]);
-      expect(found.commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a' }] }]);
+      expect((await find()).commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a' }] }]);
     });
 
     test('a question ends when a better plan is found', async () => {
@@ -1008,9 +1059,9 @@ describe('findDisruptions', () => {
   });
 
   describe('why not?', () => {
-    const whyNot = async (view: Partial<DisruptionView> = {}) => {
+    const whyNot = async (state: State = {}) => {
       await world.synced();
-      return explainNode(world.deps, { node: 'node-a', view: { ...nothing, ...view } });
+      return explainNode(world.deps, { node: 'node-a', view: await arranged(state) });
     };
 
     test('nothing keeps it, or nobody knows of it', async () => {
@@ -1076,7 +1127,7 @@ describe('findDisruptions', () => {
       const running = [
         { workflowId: 'test/repair/1', reason: 'Unhealthy' as const, candidates, since: world.clock.now },
       ];
-      const { why } = await whyNot({ running });
+      const { why } = await whyNot({ commands: running });
       const holder = `(held by test/repair/1 since ${timeText(world.clock.now)})`;
       expect(why).toContain(`it has drifted, and waits: budget 1 allows no more for Drifted ${holder}`);
     });
@@ -1099,9 +1150,9 @@ describe('findDisruptions', () => {
         /^rejected by ann: not proposed again for Empty before .* \(stowage reconsider --node node-a undoes it\)$/,
       );
       const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
-      expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
+      expect(await whyNot({ commands: running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
       const pauses = [{ scope: { kind: 'cluster' as const }, actor: 'ann', reason: 'release day' }];
-      expect((await whyNot({ running, pauses })).why).toMatch(
+      expect((await whyNot({ commands: running, pauses })).why).toMatch(
         /^Empty: w; the cluster is paused by ann.*: release day$/,
       );
     });
@@ -1144,7 +1195,7 @@ describe('findDisruptions', () => {
       const pod = (await world.kube.get('Pod', { namespace: 'default', name: 'a-0' }))!;
       world.kube.put('Pod', { ...pod, metadata: { ...pod.metadata, ...more } });
     };
-    type Arranged = Partial<DisruptionView>;
+    type Arranged = State;
     test.each<[string, () => Arranged | Promise<Arranged>, RegExp]>([
       [
         'a PodDisruptionBudget',
@@ -1204,7 +1255,7 @@ describe('findDisruptions', () => {
           const command = { workflowId: 'test/consolidate/1', reason: 'Underutilized' as const, candidates: [nodeA] };
           return { questions: [{ ...command, saves: 1, since: world.clock.now, isApproved: true }] };
         },
-        /^test\/consolidate\/1 waits for a disruption slot after the approval of its disruption \(Underutilized\), decided at \S+Z$/,
+        /^test\/consolidate\/1 waits for its turn after the approval of its disruption \(Underutilized\), decided at \S+Z$/,
       ],
       [
         'what its last decision ended for still holds, which is said once',
@@ -1222,7 +1273,7 @@ describe('findDisruptions', () => {
       const view = await arrange();
       await world.synced();
       const { details } = await find(view);
-      const { verdict, why } = await explainNode(world.deps, { node: 'node-a', view: { ...nothing, ...view } });
+      const { verdict, why } = await explainNode(world.deps, { node: 'node-a', view: await arranged(view) });
       expect(why).toMatch(says);
       expect(verdict).toBe('stays');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
@@ -1288,13 +1339,18 @@ describe('findDisruptions', () => {
 
     const cooling = await find({ memory });
     expect(goingNodes(cooling)).toEqual([]);
-    expect(cooling.chains).toBeUndefined();
+    expect(world.kube.objects('DisruptionPause')).toEqual([]);
 
     world.clock.now += 601_000;
     const chained = await find({ memory });
     expect(goingNodes(chained)).toEqual([]);
-    expect(chained.chains?.[0]).toMatchObject({ nodePool: 'default' });
-    expect(chained.chains?.[0]?.why).toContain('moved 2 times in a row');
+    expect(world.kube.objects('DisruptionPause').map(({ spec }) => spec)).toMatchObject([
+      {
+        scope: { kind: 'NodePool', name: 'default', reason: 'Underutilized' },
+        message: expect.stringContaining('moved 2 times in a row'),
+        requestedBy: 'stowage',
+      },
+    ]);
   });
 
   describe('drift', () => {

@@ -19,7 +19,7 @@ import { findStaticDrift, waitsOfStaticDrift } from '../drift/find-static-drift.
 import type { UnlaunchablePools } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/events.js';
 import { LeastPrice } from './least-price.js';
-import { writeRecords } from '../disruption-context/disruption-records.js';
+import { pausePool } from '../people/pauses.js';
 import { mootQuestions } from './moot-questions.js';
 import { WaitingNodes } from '../disruption-context/node-waits.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
@@ -33,6 +33,8 @@ const mostExcluded = 5;
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
+/** How often what counts against budgets is looked at. */
+const leftOverCheckMs = 60_000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
 const mostDisrupting = 1000;
 
@@ -59,8 +61,6 @@ interface Searched {
   readonly least: LeastPossible | undefined;
   /** When more is to be known of `least`, milliseconds of the epoch. */
   readonly leastDue: readonly number[];
-  /** Of the records on NodePools. */
-  readonly recordsVersion: number;
 }
 
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
@@ -92,10 +92,9 @@ export class DisruptionFinder {
     const seen = this.changes.count;
     const isFresh = await this.isFresh();
     const context = await disruptionContext(deps, view);
-    const recordsVersion = await writeRecords(deps, view, context);
     if (context.disrupting.length >= mostDisrupting)
       return this.answer(view, context, {
-        ...{ all: [full], started: [], decided: [], isFresh, recordsVersion },
+        ...{ all: [full], started: [], decided: [], isFresh },
         least: undefined,
         leastDue: [],
       });
@@ -111,9 +110,10 @@ export class DisruptionFinder {
       if (started.length > 0) break;
     }
     announce(deps, decided);
+    for (const { nodePool, why } of all.flatMap(({ chains = [] }) => chains)) await pausePool(deps, nodePool, why);
     const least = await this.leastPrice.of(seen);
     const leastDue = this.leastPrice.due(seen);
-    return this.answer(view, context, { all, started, decided, isFresh, least, leastDue, recordsVersion });
+    return this.answer(view, context, { all, started, decided, isFresh, least, leastDue });
   }
 
   /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
@@ -142,7 +142,7 @@ export class DisruptionFinder {
   private answer(
     view: DisruptionView,
     context: DisruptionContext,
-    { all, started, decided, isFresh, least, leastDue, recordsVersion }: Searched,
+    { all, started, decided, isFresh, least, leastDue }: Searched,
   ): DisruptionsFound {
     const away = this.deps.cache.connected ? [] : [unreachable];
     const held = [
@@ -157,13 +157,21 @@ export class DisruptionFinder {
       ...context.checks,
       ...backOffEnds(context, rulesByPool(context)),
       ...leastDue,
+      // Their workflows may end without a word, as when somebody terminates them (candidates/left-over-taints).
+      ...(context.counting.size > 0 ? [context.now + leftOverCheckMs] : []),
       // The watch cache does not have the change yet, and there will be no further signal: search again.
       ...(isFresh ? [] : [context.now + laggingAgainMs]),
     ].filter((at) => at > context.now);
-    const chains = all.flatMap((found) => found.chains ?? []);
     const dead = mootQuestions(context);
     const isDead = ({ workflowId }: QuestionToWithdraw): boolean => dead.some((one) => one.workflowId === workflowId);
     const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
+    const anew = started.map((one) => ({ one, questions: questionsAbout(one, context) }));
+    const ready = anew.filter(({ questions }) => questions.length === 0).map(({ one }) => one);
+    moot.push(
+      ...anew.flatMap(({ questions }) =>
+        questions.filter((one) => !moot.some(({ workflowId }) => workflowId === one.workflowId)),
+      ),
+    );
     const waits = this.waits(context);
     const staying = this.staying(context, started, waits);
     publishStaying(this.deps, staying);
@@ -173,16 +181,13 @@ export class DisruptionFinder {
       { staying, least, waits: this.waiting.record(waits, context.now) },
     );
     return {
-      commands: started.map(({ command }) => command),
+      commands: ready.map(({ command }) => command),
       candidates: context.views.filter((each) => isConsolidatableOrDrifted(each, context.now)).length,
       ...(checks.length === 0 ? {} : { nextCheckAt: checks.reduce((a, b) => Math.min(a, b)) }),
       held,
       ...(started.length === 0 ? {} : { again: true }),
-      ...(chains.length === 0 ? {} : { chains }),
       ...(moot.length === 0 ? {} : { moot }),
       ...(details.hash === view.knownDetails ? {} : { details }),
-      ...(context.recorded === undefined ? {} : { recorded: context.recorded }),
-      ...(recordsVersion === (view.recordsVersion ?? 0) ? {} : { recordsVersion }),
     };
   }
 
@@ -205,6 +210,17 @@ export class DisruptionFinder {
     return stayingNodes(context, { searched, waits }, new Set(going));
   }
 }
+
+/** Open questions about nodes of the command, which takes their place once they are withdrawn. */
+const questionsAbout = (
+  { command: { reason, candidates } }: RecordedCommand,
+  { questions }: DisruptionContext,
+): readonly QuestionToWithdraw[] => {
+  const uids = new Set(candidates.map(({ claim }) => claim.uid));
+  return questions
+    .filter((question) => question.candidates.some(({ claim }) => uids.has(claim.uid)))
+    .map(({ workflowId }) => ({ workflowId, why: `${reason}: decided anew`, isSuperseded: true }));
+};
 
 /** The searches for consolidation: NodePools that ask, and those that only recommend, each have a search of their own. */
 function searchesOf({ asking, recommending }: DisruptionContext): readonly DisruptionContext['mode'][] {

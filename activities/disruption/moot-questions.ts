@@ -1,3 +1,4 @@
+import { whyPaused } from '../../cluster/pauses.js';
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
@@ -7,8 +8,20 @@ import type { QuestionToWithdraw, OpenQuestion } from '../../workflows/messages.
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
+import { pausableOf } from '../disruption-context/paused.js';
 
 const noNodes: ReadonlySet<string> = new Set();
+
+/**
+ * Questions that no NodeClaim tells of, because it is gone or its disruption is held: some may be answered. One whose nodes count has begun.
+ */
+const withoutClaims = ({ commands, questions, counting }: DisruptionContext): readonly OpenQuestion[] =>
+  commands
+    .filter(
+      ({ asks, workflowId }) =>
+        asks === true && !counting.has(workflowId) && !questions.some((one) => one.workflowId === workflowId),
+    )
+    .map((command) => ({ ...command, isApproved: true }));
 
 interface Cause {
   readonly why: string;
@@ -22,8 +35,7 @@ interface Cause {
 export function mootQuestions(context: DisruptionContext): readonly QuestionToWithdraw[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
   const steady = { ...context, nominated: noNodes };
-  return context.questions.flatMap((question) => {
-    if (question.withdrawn !== undefined) return [];
+  return [...context.questions, ...withoutClaims(context)].flatMap((question) => {
     const causes = question.candidates.map(({ claim, node }): Cause | undefined => {
       const view = byUid.get(claim.uid);
       return view === undefined ? { why: `${node} is gone` } : causeOf(question, view, steady);
@@ -46,6 +58,9 @@ function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionCont
   if (rules.approval(reason) === undefined) {
     return { why: `no DisruptionPolicy of NodePool ${nodePool} asks for approval any more`, isSuperseded: true };
   }
+  // One that was approved waits for the end of the pause.
+  const paused = question.isApproved === true ? undefined : whyPaused(context.pauses, reason, pausableOf(view));
+  if (paused !== undefined) return { why: paused };
   if (reason === 'Drifted') return driftCause(view, context);
   const cause = ownCause(reason, view);
   if (cause !== undefined) return cause;

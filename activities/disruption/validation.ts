@@ -8,7 +8,7 @@ import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { allowedFor, disruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
+import { disruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { whyResultDiffers, type DecidedCommand } from '../consolidation/why-result-differs.js';
 
@@ -19,7 +19,7 @@ type ValidatedDecision = NonNullable<Input['decision']>;
 const emptiness: ValidatedDecision = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 
 /**
- * Validates a command (commands/validation). Of empty nodes those go on that are still empty, disruptable and within budget. A
+ * Validates a command (commands/validation); budgets are counted at the taint. Of empty nodes those go on that are still empty and disruptable. A
  * drifted node must still be disruptable. A consolidation must still hold as a whole: all candidates, the number of replacements,
  * and types that can still be launched.
  */
@@ -60,10 +60,11 @@ async function contextAfter(
   const going = views
     .filter((view) => others.has(nodeNameOf(view)))
     .map((view) => ({ claim: identityOf(view.claim), node: nodeNameOf(view), nodePool: '' }));
-  const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
+  const commands =
+    going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
   // After a hold they may have been tainted again by this command.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
-  return disruptionContext(deps, { nominations: [], pauses: [], running }, { judged });
+  return disruptionContext(deps, { nominations: [], commands }, { judged });
 }
 
 function validateEach(
@@ -72,22 +73,13 @@ function validateEach(
   context: DisruptionContext,
 ): Validated {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid, view]));
-  const reason = method === 'empty' ? 'Empty' : method === 'drift' ? 'Drifted' : 'Underutilized';
-  const left = new Map<string, number>();
   const valid: Candidate[] = [];
   const dropped: { node: string; why: string }[] = [];
   for (const candidate of candidates) {
     const view = byUid.get(candidate.claim.uid);
     const why = view === undefined ? 'it is gone' : whyNoLonger(view, method, context);
-    if (why !== undefined) {
-      dropped.push({ node: candidate.node, why });
-      continue;
-    }
-    const { nodePool } = candidate;
-    const allowed = left.get(nodePool) ?? allowedFor(context, nodePool, reason).allowed;
-    left.set(nodePool, allowed - 1);
-    if (allowed > 0) valid.push(candidate);
-    else dropped.push({ node: candidate.node, why: 'no budget is left' });
+    if (why === undefined) valid.push(candidate);
+    else dropped.push({ node: candidate.node, why });
   }
   return { valid, dropped };
 }

@@ -1,4 +1,4 @@
-import type { NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
+import type { CandidateRef, NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 
 /** What becomes of a pod. */
@@ -11,17 +11,14 @@ export interface PodExplanation {
   readonly node?: string;
 }
 
+/** Pauses are DisruptionPause objects (invariants/pauses-hold). */
 export interface PauseActivities {
-  /**
-   * Writes and deletes DisruptionPauses, each by itself, then gives all that are in effect. `undefined` where the cluster has no such kind:
-   * then what the workflow knows is all there is. What could not be written is to be asked for again: `why` says what the first failed for.
-   */
-  syncPauses(input: { readonly write: readonly Pause[]; readonly remove: readonly PauseScope[] }): Promise<{
-    readonly pauses: readonly Pause[] | undefined;
-    readonly unwritten?: readonly Pause[];
-    readonly unremoved?: readonly PauseScope[];
-    readonly why?: string;
-  }>;
+  /** Writes a pause, in place of one of the same scope; gives all that are in force. Fails where there is no such NodePool. */
+  writePause(pause: Pause): Promise<readonly Pause[]>;
+  /** Ends the pause of exactly that scope; gives those that are left. Fails where there is none. */
+  endPause(input: { readonly scope: PauseScope }): Promise<readonly Pause[]>;
+  /** Why a disruption of these nodes is paused now, in words. */
+  findPause(input: { readonly reason: string; readonly candidates: readonly CandidateRef[] }): Promise<string | null>;
 }
 
 export interface NodeExplanationActivities {

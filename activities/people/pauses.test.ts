@@ -1,18 +1,21 @@
+import { activePauses } from '../../cluster/pauses.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DomainError } from '../../core/failures.js';
-import { createActivityWorld } from '../../test/builders/activity-world.js';
+import { createActivityWorld, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { Pause } from '../../workflows/messages.js';
 import type { PauseActivities } from './contract.js';
-import { createPauseActivities } from './pauses.js';
+import { createPauseActivities, deleteOverPauses } from './pauses.js';
 
+// Rule `invariants/pauses-hold`.
 describe('pauses in Kubernetes', () => {
   let world: ActivityWorld;
   let pauses: PauseActivities;
-  const nodePool: Pause = { scope: { kind: 'nodePool', name: 'a' }, reason: 'release', actor: 'ann' };
+  const ofPool: Pause = { scope: { kind: 'nodePool', name: 'a' }, reason: 'release', actor: 'ann' };
 
   beforeEach(async () => {
     world = await createActivityWorld();
+    world.kube.put('NodePool', nodePool('a'));
     pauses = createPauseActivities(world.deps);
   });
   afterEach(() => world.stop());
@@ -23,70 +26,50 @@ describe('pauses in Kubernetes', () => {
 
   test('an order is written, changed and deleted', async () => {
     const until = world.clock.now + 3_600_000;
-    await expect(pauses.syncPauses({ write: [nodePool], remove: [] })).resolves.toMatchObject({ pauses: [nodePool] });
+    await expect(pauses.writePause(ofPool)).resolves.toEqual([ofPool]);
     expect(objects().map(({ spec }) => spec)).toEqual([
       { scope: { kind: 'NodePool', name: 'a' }, message: 'release', requestedBy: 'ann' },
     ]);
 
     // Twice, as after a lost answer.
-    for (let i = 0; i < 2; i++) await pauses.syncPauses({ write: [{ ...nodePool, until }], remove: [] });
+    for (let i = 0; i < 2; i++) await pauses.writePause({ ...ofPool, until });
     expect(objects()).toHaveLength(1);
     expect(objects()[0]?.spec.until).toBe(new Date(until).toISOString());
-    await pauses.syncPauses({ write: [nodePool], remove: [] });
+    await pauses.writePause(ofPool);
     expect(objects()[0]?.spec.until ?? undefined).toBeUndefined();
 
-    await expect(pauses.syncPauses({ write: [], remove: [nodePool.scope] })).resolves.toMatchObject({ pauses: [] });
+    await expect(pauses.endPause({ scope: ofPool.scope })).resolves.toEqual([]);
     expect(objects()).toEqual([]);
   });
 
-  test('what a person writes counts, under any name; what is over does not, and goes', async () => {
-    put('freeze', { scope: { kind: 'Cluster' }, message: 'audit' });
-    put('over', {
-      scope: { kind: 'Node', name: 'n1' },
-      message: 'old',
-      until: new Date(world.clock.now - 1).toISOString(),
-    });
+  test('what a person writes counts, under any name; an order about its scope changes that object; what is over goes', async () => {
+    put('by-hand', { scope: { kind: 'NodePool', name: 'a' }, message: 'mine' });
+    put('over', { scope: { kind: 'Cluster' }, message: 'old', until: new Date(world.clock.now).toISOString() });
+    expect(await activePauses(world.deps)).toMatchObject([{ actor: 'DisruptionPause by-hand', reason: 'mine' }]);
 
-    await expect(pauses.syncPauses({ write: [], remove: [] })).resolves.toMatchObject({
-      pauses: [{ scope: { kind: 'cluster' }, reason: 'audit', actor: 'DisruptionPause freeze' }],
-    });
-    expect(objects().map(({ metadata }) => metadata.name)).toEqual(['freeze']);
+    await pauses.writePause(ofPool);
+    await deleteOverPauses(world.deps);
+
+    expect(objects().map(({ metadata, spec }) => [metadata.name, spec.message])).toEqual([['by-hand', 'release']]);
   });
 
-  // Rule `invariants/failures-are-contained`.
-  test('what the API server refuses is given back, and holds up no other', async () => {
-    put('kept', { scope: { kind: 'Cluster' }, message: 'audit' });
-    const other: Pause = { ...nodePool, scope: { kind: 'nodePool', name: 'b' } };
-    const patch = world.kube.patch.bind(world.kube);
-    const denied = new DomainError('Denied', 'policy says no', { status: 403 });
-    Object.assign(world.kube, {
-      patch: (...args: Parameters<typeof patch>) =>
-        JSON.stringify(args[2]).includes('"a"') ? Promise.reject(denied) : patch(...args),
-      delete: () => Promise.reject(denied),
-    });
-
-    await expect(pauses.syncPauses({ write: [nodePool, other], remove: [{ kind: 'cluster' }] })).resolves.toEqual({
-      pauses: [{ scope: { kind: 'cluster' }, reason: 'audit', actor: 'DisruptionPause kept' }, other],
-      unwritten: [nodePool],
-      unremoved: [{ kind: 'cluster' }],
-      why: 'policy says no',
-    });
+  test.each([
+    ['a scope that is not paused', () => pauses.endPause({ scope: { kind: 'cluster' } }), 'NotPaused'],
+    [
+      'a NodePool that there is not',
+      () => pauses.writePause({ ...ofPool, scope: { kind: 'nodePool', name: 'b' } }),
+      'UnknownScope',
+    ],
+  ])('refused with what was found: %s', async (_name, order, type) => {
+    await expect(order()).rejects.toMatchObject({ type, nonRetryable: true });
   });
 
-  test('an order about a scope that a person paused changes that object', async () => {
-    put('mine', { scope: { kind: 'NodePool', name: 'a' }, message: 'mine' });
-
-    await pauses.syncPauses({ write: [nodePool], remove: [] });
-
-    expect(objects().map(({ metadata, spec }) => [metadata.name, spec.message])).toEqual([['mine', 'release']]);
-  });
-
-  test('without the kind, Temporal has them alone', async () => {
-    const absent = () => Promise.reject(Object.assign(new Error('404'), { name: 'DomainError', type: 'NotFound' }));
-    const kube = Object.assign(Object.create(world.kube) as typeof world.kube, { list: absent });
-
-    const without = createPauseActivities({ ...world.deps, kube });
-
-    await expect(without.syncPauses({ write: [nodePool], remove: [] })).resolves.toEqual({ pauses: undefined });
+  test('without the kind nothing is paused, and an order says what is missing', async () => {
+    const missing = new DomainError('NotFound', 'no such kind', { status: 404 });
+    Object.assign(world.kube, { list: () => Promise.reject(missing) });
+    expect(await activePauses(world.deps)).toEqual([]);
+    await expect(pauses.writePause({ ...ofPool, scope: { kind: 'cluster' } })).rejects.toMatchObject({
+      type: 'NotInstalled',
+    });
   });
 });

@@ -1,11 +1,13 @@
+import { activePauses, whyPaused } from '../../cluster/pauses.js';
+import { ApplicationFailure } from '@temporalio/common';
 import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
-import { isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
 import type { NewObject } from '../../kube/port.js';
-import type { Pause, PauseScope } from '../../workflows/messages.js';
+import { refusals, type Pause, type PauseScope, type Refusal } from '../../workflows/messages.js';
 import type { PauseActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { isPauseOver, pauseOf, scopeOfPause } from '../../cluster/pauses.js';
+import { isPauseOver, pauseObjects, pausesInForce, scopeOfPause } from '../../cluster/pauses.js';
 import { forEachBestEffort } from '../for-each-item.js';
 import { withFailures } from '../to-failure.js';
 
@@ -14,70 +16,88 @@ type Scope = DisruptionPause['spec']['scope'];
 
 const kinds = { cluster: 'Cluster', nodePool: 'NodePool', node: 'Node', reason: 'Reason' } as const;
 
-/** Pauses live in Kubernetes: orders by signal are written through, so that `disrupt` can be lost without losing them. */
 export function createPauseActivities(deps: Deps): PauseActivities {
-  return withFailures<PauseActivities>({ syncPauses: (input) => syncPauses(deps, input) });
+  return withFailures<PauseActivities>({
+    writePause: (pause) => write(deps, pause),
+    endPause: ({ scope }) => end(deps, scope),
+    findPause: async ({ reason, candidates }) => {
+      const pauses = await activePauses(deps);
+      return candidates.map((node) => whyPaused(pauses, reason, node)).find((why) => why !== undefined) ?? null;
+    },
+  });
 }
 
-async function syncPauses(
-  deps: Deps,
-  { write, remove }: Parameters<PauseActivities['syncPauses']>[0],
-): ReturnType<PauseActivities['syncPauses']> {
-  const present = await listed(deps);
-  if (present === undefined) return { pauses: undefined };
-  const gone = new Set(remove.map(keyOf));
-  const ending = present.filter(
-    (object) => isPauseOver(object, deps.now()) || gone.has(keyOf(scopeOfPause(object.spec.scope))),
+/** Deletes pauses that are over. */
+export async function deleteOverPauses(deps: Deps): Promise<void> {
+  await remove(
+    deps,
+    ((await pauseObjects(deps)) ?? []).filter((object) => isPauseOver(object, deps.now())),
   );
-  const end = async ({ metadata: { name = '', uid = '' } }: DisruptionPause): Promise<void> => {
-    await deps.kube.delete('DisruptionPause', { name }, { uid });
-  };
-  const kept = await forEachBestEffort(deps, ending, end, {
-    what: 'the end of a pause',
-    nameOf: ({ metadata }) => `DisruptionPause ${metadata.name ?? ''}`,
-  });
-  const unwritten = await forEachBestEffort(deps, write, (pause) => put(deps, present, pause), {
-    what: 'the writing of a pause',
-    nameOf: ({ scope }) => `DisruptionPause of ${scope.kind} ${scope.name ?? ''}`,
-  });
-  const [first] = [...unwritten, ...kept];
-  return {
-    pauses: (await activePauses(deps)) ?? [],
-    unwritten: unwritten.map(({ item }) => item),
-    unremoved: kept.map(({ item }) => scopeOfPause(item.spec.scope)).filter((scope) => gone.has(keyOf(scope))),
-    ...(first === undefined ? {} : { why: first.why }),
-  };
 }
 
-/** The pauses that the API server has now, those that are over apart; undefined where the kind is not installed. */
-export async function activePauses(deps: Deps): Promise<readonly Pause[] | undefined> {
-  return (await listed(deps))?.filter((object) => !isPauseOver(object, deps.now())).map(pauseOf);
-}
-
-/** One object a scope: a later pause takes the place of the one before, whoever named its object. */
-async function put({ kube }: Deps, present: readonly DisruptionPause[], pause: Pause): Promise<void> {
+/** One object a scope: a later pause takes the place of the one before, whatever its object is called. */
+async function write(deps: Deps, pause: Pause): Promise<readonly Pause[]> {
+  const { kube } = deps;
+  const { kind, name: pool = '' } = pause.scope;
+  if (kind === 'nodePool' && (await kube.get('NodePool', { name: pool })) === undefined) {
+    const names = (await kube.list('NodePool')).map(({ metadata }) => metadata.name ?? '').sort();
+    throw refusal(refusals.unknownScope, `there is no NodePool "${pool}"; known are ${names.join(', ')}`);
+  }
+  const present = await existing(deps);
   const wanted = objectOf(pause);
-  const same = present.filter(({ spec }) => keyOf(scopeOfPause(spec.scope)) === keyOf(pause.scope));
-  const name = same[0]?.metadata.name ?? wanted.metadata.name ?? '';
+  const [first, ...others] = ofScope(present, pause.scope);
+  const name = first?.metadata.name ?? wanted.metadata.name ?? '';
   const { spec } = wanted;
   const patch = { spec: { ...spec, requestedBy: spec.requestedBy ?? null, until: spec.until ?? null } };
   const answer = await kube.patch('DisruptionPause', { name }, patch);
   if (answer.outcome === 'gone') await kube.create('DisruptionPause', wanted);
-  for (const { metadata } of same.slice(1)) {
-    await kube.delete('DisruptionPause', { name: metadata.name ?? '' }, { uid: metadata.uid ?? '' });
-  }
+  await remove(deps, others);
+  return activePauses(deps);
 }
 
-/** Undefined where the kind is not installed. */
-async function listed({ kube, log }: Deps): Promise<readonly DisruptionPause[] | undefined> {
-  try {
-    return await kube.list('DisruptionPause');
-  } catch (error) {
-    if (!isDomainError(error, 'NotFound')) throw error;
-    log.warn({ kind: 'DisruptionPause' }, 'the kind is not installed: pauses live in Temporal alone (stowage crds)');
-    return undefined;
-  }
+/** How long consolidation of a NodePool is paused after its pods were moved too often in a row. */
+const chainPauseMs = 24 * 3_600_000;
+
+/** Pauses the consolidation of a NodePool whose pods were moved too often in a row. */
+export async function pausePool(deps: Deps, nodePool: string, why: string): Promise<void> {
+  if ((await pauseObjects(deps)) === undefined) return;
+  const scope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' } as const;
+  await write(deps, { scope, reason: why, actor: 'stowage', until: deps.now() + chainPauseMs });
 }
+
+async function end(deps: Deps, scope: PauseScope): Promise<readonly Pause[]> {
+  const present = await existing(deps);
+  const ending = ofScope(present, scope);
+  if (pausesInForce(ending, deps.now()).length === 0) {
+    const there = pausesInForce(present, deps.now()).map((pause) => pauseScopeText(pause.scope));
+    const others = there.length === 0 ? 'nothing' : there.join(', ');
+    throw refusal(refusals.notPaused, `${pauseScopeText(scope)} is not paused; paused: ${others}`);
+  }
+  for (const { metadata } of ending) {
+    await deps.kube.delete('DisruptionPause', { name: metadata.name ?? '' }, { uid: metadata.uid ?? '' });
+  }
+  return activePauses(deps);
+}
+
+async function remove(deps: Deps, objects: readonly DisruptionPause[]): Promise<void> {
+  const nameOf = ({ metadata }: DisruptionPause): string => metadata.name ?? '';
+  const end = async (object: DisruptionPause): Promise<void> => {
+    await deps.kube.delete('DisruptionPause', { name: nameOf(object) }, { uid: object.metadata.uid ?? '' });
+  };
+  await forEachBestEffort(deps, objects, end, { what: 'the end of a pause', nameOf });
+}
+
+const ofScope = (objects: readonly DisruptionPause[], scope: PauseScope): readonly DisruptionPause[] =>
+  objects.filter(({ spec }) => keyOf(scopeOfPause(spec.scope)) === keyOf(scope));
+
+async function existing(deps: Deps): Promise<readonly DisruptionPause[]> {
+  const present = await pauseObjects(deps);
+  if (present !== undefined) return present;
+  throw refusal(refusals.notInstalled, 'the cluster has no kind DisruptionPause: install it (stowage crds)');
+}
+
+const refusal = (type: Refusal, message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, nonRetryable: true });
 
 function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionPause> {
   return {

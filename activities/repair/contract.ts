@@ -21,8 +21,7 @@ export type RepairView =
       /** Why no repair is allowed now although it is due. */
       readonly blocked?: string;
       readonly steps: readonly ResolvedRepairStep[];
-      /** The node to request a disruption slot for (budgets/every-disruption-asks). */
-      readonly candidate?: Candidate;
+      readonly candidate: Candidate;
       /** The approval that the policy asks for. */
       readonly approval?: { readonly timeoutMs: number; readonly onTimeout: 'Approve' | 'Reject' };
     };

@@ -89,7 +89,7 @@ describe('static pools', () => {
     const { create: claims, typeLists } = (await look()) as Live;
     return createClaimActivities(deps).createClaims({ planId, claims, typeLists, reason: 'provisioned' });
   };
-  const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
+  const nothing: DisruptionView = { nominations: [], commands: [] };
   const find = async (
     view: Partial<DisruptionView> = {},
     activities = createDisruptionActivities(deps),
@@ -236,7 +236,7 @@ describe('static pools', () => {
         putPool(2, { limit: 3 });
         const workflowId = workflowIds.consolidate('test', ['uid-b']);
         const going = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'static' };
-        return { running: [{ workflowId, reason: 'Drifted', candidates: [going], since: 0 }] };
+        return { commands: [{ workflowId, reason: 'Drifted', candidates: [going], since: 0 }] };
       },
       'limits.nodes of 3 leaves no room for a replacement now: 2 nodes are there, and 1 more is to come',
     ],
@@ -293,11 +293,11 @@ describe('static pools', () => {
     const workflowId = workflowIds.consolidate('test', ['uid-b']);
     const going = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'static' };
     const running = [{ workflowId, reason: 'Drifted' as const, candidates: [going], since: 0 }];
-    expect(nodesOf(await find({ running }))).toEqual([]);
+    expect(nodesOf(await find({ commands: running }))).toEqual([]);
 
     putNode('b2', [], { annotations: { [annotations.plan]: `${workflowId}/run/0` } });
     putPool(2, { limit: 4 });
-    expect(nodesOf(await find({ running }))).toEqual([['node-a']]);
+    expect(nodesOf(await find({ commands: running }))).toEqual([['node-a']]);
   });
 
   test('a drifted node whose replacement went away while it was held stays', async () => {

@@ -1,3 +1,4 @@
+import { activePauses, whyPaused } from '../../cluster/pauses.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
@@ -11,8 +12,6 @@ import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { currentAttempt } from '../attempt.js';
 import { countDisrupted } from '../../cluster/disrupted-metrics.js';
-import { whyPaused } from '../disruption-context/paused.js';
-import { activePauses } from '../people/pauses.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { isRefusedWrite } from '../refusals.js';
@@ -62,7 +61,7 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
 
 /** The pause that keeps the node, in words. */
 async function whyKept(deps: ActivityDeps, node: BeginInput['unlessPaused']): Promise<string | undefined> {
-  return node === undefined ? undefined : whyPaused((await activePauses(deps)) ?? [], node.reason, node);
+  return node === undefined ? undefined : whyPaused(await activePauses(deps), node.reason, node);
 }
 
 /** So many attempts pass before a refusal is taken for one that stays: a webhook may be away for a moment. */

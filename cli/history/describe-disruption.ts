@@ -16,7 +16,7 @@ import { type About, callOf, type Describer, fieldsOf, phaseOf, resultOf, type S
 import { timeText } from '../../core/time.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
-  ['waiting for a disruption slot', 'waits for a disruption slot'],
+  ['waiting for its turn', 'waits for its turn'],
   ['replacing', 'a replacement is launched first'],
 ]);
 

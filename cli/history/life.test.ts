@@ -166,8 +166,8 @@ describe("history: a workflow's result in words", () => {
     [
       'a command that nobody answers for',
       'consolidate',
-      [asks(true), asks(false), phase('approved'), phase('waiting for a disruption slot')],
-      ['a person is asked for approval', 'approved, for nobody answered in time', 'waits for a disruption slot'],
+      [asks(true), asks(false), phase('approved'), phase('waiting for its turn')],
+      ['a person is asked for approval', 'approved, for nobody answered in time', 'waits for its turn'],
     ],
     [
       'orders by nobody, which are refused',

@@ -3,14 +3,7 @@ import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import { observe } from '../../tools/stack/demo/observe.js';
-import {
-  phaseQuery,
-  questionsQuery,
-  rejectUpdate,
-  runningQuery,
-  whyNotUpdate,
-  type OpenQuestion,
-} from '../../workflows/messages.js';
+import { budgetsQuery, phaseQuery, rejectUpdate, runningQuery, whyNotUpdate } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, within } from '../live/world.js';
 import { instanceOf, sharedContainment } from './containment.js';
 
@@ -75,18 +68,17 @@ describe('disrupt, terminated by hand while a consolidation runs', () => {
     const command = (await owner()) ?? '';
 
     await loseDisrupt();
-    const isAdopted = async (): Promise<boolean> => {
-      const running = await disrupt().query(runningQuery);
-      return running.some(
-        ({ workflowId, candidates }) => workflowId === command && candidates.some((one) => one.node === node),
-      );
-    };
-    await on.until('It knows of the command', () => isAdopted().catch(() => false), 60);
+    // The new one has started nothing: what it says, it reads from Kubernetes.
+    const goes = async (): Promise<boolean> => (await disrupt().executeUpdate(whyNotUpdate, { args: [node] })).verdict === 'going'; // prettier-ignore
+    await on.until('The node going', () => goes().catch(() => false), 60);
+    const counted = (await disrupt().query(budgetsQuery)).filter(({ nodePool }) => nodePool === pool);
+    expect(new Set(counted.map(({ disrupting }) => disrupting))).toEqual(new Set([1]));
     expect([await owner(), await isTainted(), await on.isOpen(command)]).toEqual([command, true, true]);
 
     // While a pause holds it there is no taint, so nothing in Kubernetes names it (invariants/pauses-hold).
     await kube.create('DisruptionPause', { metadata: { name: 'release-day' }, spec: { scope: { kind: 'Cluster' }, message: 'release day' } }); // prettier-ignore
-    const isHeld = async (): Promise<boolean> => (await on.workflow(command).query(phaseQuery)) === 'paused';
+    const isHeld = async (): Promise<boolean> =>
+      (await on.workflow(command).query(phaseQuery)) === 'waiting for its turn';
     await on.until('The command held', async () => (await isHeld()) && !(await isTainted()), 60);
     await loseDisrupt();
     await kube.delete('DisruptionPause', { name: 'release-day' });
@@ -116,8 +108,7 @@ describe('disrupt, terminated by hand after a person rejected one command and a 
     await kube.delete('Deployment', { name: 'big', namespace: 'default' });
     const question = await observe(
       'The question about the empty node',
-      async (): Promise<OpenQuestion | undefined> =>
-        (await disrupt().query(questionsQuery)).find(({ candidates }) => candidates.some((one) => one.node === node)),
+      async () => (await disrupt().query(runningQuery)).find(({ candidates }) => candidates.some((one) => one.node === node)), // prettier-ignore
       within(180),
       () => whyStays(node),
     );
@@ -138,7 +129,7 @@ describe('disrupt, terminated by hand after a person rejected one command and a 
 
     await loseDisrupt();
     await on.until('The node left alone', async () => (await whyStays(node)).includes(refusal), 120);
-    expect(await disrupt().query(questionsQuery)).toEqual([]);
+    expect((await disrupt().query(runningQuery)).filter(({ asks }) => asks === true)).toEqual([]);
 
     // What went before it was lost is all that may go.
     await policy({ approval: null, rates: rate('1') });

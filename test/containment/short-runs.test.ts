@@ -197,7 +197,7 @@ describe('orders of a person, kept over continue-as-new', () => {
       metadata: { name: 'release-day' },
       spec: { scope: { kind: 'Cluster' }, message: 'release day' },
     });
-    const isHeld = async (): Promise<boolean> => (await move.query(phaseQuery)) === 'paused';
+    const isHeld = async (): Promise<boolean> => (await move.query(phaseQuery)) === 'waiting for its turn';
     await flood(signals, isHeld);
     const before = await runs.look();
     await flood(signals, async () => (await runs.look()) > before + 1);

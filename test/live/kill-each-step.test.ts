@@ -270,14 +270,14 @@ describe('a consolidation outlives the process', () => {
 
     await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, actor: 'ann', reason: 'a release is under way' }] });
     await seen('no taint any more', () => !nodesOf(round).some(isTainted));
-    await phaseIs(move, 'paused');
+    await phaseIs(move, 'waiting for its turn');
     await kill();
     stack.freeze('node-joiner', false);
     await restart();
 
     // The replacement comes up meanwhile, and still nothing goes.
     await seen('the replacement up', () => hasReady(round, [...round.before, round.after]));
-    await phaseIs(move, 'paused');
+    await phaseIs(move, 'waiting for its turn');
     expect(nodesOf(round).some(isTainted)).toBe(false);
     expect(claimsOf(round).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
     expect(runs(round)).toBe(true);

@@ -20,7 +20,7 @@ export function fakeDeps(
     cluster: 'test',
     events: { publish: () => undefined },
     offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-    entities: { ensure: nothing, isOpen: () => Promise.resolve(false), held: none, cancel: nothing, slotHolders: none },
+    entities: { ensure: nothing, isOpen: () => Promise.resolve(false), held: none, cancel: nothing },
     packer: {
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),

@@ -105,7 +105,7 @@ describe('the example inputs shown in the Temporal UI', () => {
       }),
     repairNode: async () => {
       const ill = { nodeName: 'node-1', providerId: 'fake:///z/i-1', condition: 'Ready=False', since: now };
-      activities.health = [{ state: 'unhealthy', ...ill, dueAt: now + hour, steps: [] }];
+      activities.health = [{ state: 'unhealthy', ...ill, dueAt: now + hour, steps: [], candidate: candidate() }];
       return rig.start('repairNode', workflowIds.repair(cluster, claim().uid), about());
     },
     handleInterruption: async () => {

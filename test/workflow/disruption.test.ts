@@ -7,15 +7,13 @@ import {
   disruptionFinishedSignal,
   explainQuery,
   nominatedSignal,
-  pausesQuery,
   pauseSignal,
   phaseQuery,
-  refusedQuery,
   resumeSignal,
   runningQuery,
   steerSignal,
 } from '../../workflows/messages.js';
-import type { Candidate, ConsolidateInput, PastDisruption, Refused } from '../../workflows/messages.js';
+import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf } from './fixtures.js';
@@ -80,9 +78,10 @@ describe('consolidate and disrupt, without replacements', () => {
   });
 
   test('a cancelled consolidate leaves no taint', async () => {
-    const handle = await rig.start('consolidate', consolidateId, { ...input, paused: true });
+    activities.pauses = [{ scope: everything, reason: 'release', actor: 'me' }];
+    const handle = await rig.start('consolidate', consolidateId, input);
     await rig.sleep('20 seconds');
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for its turn');
 
     await handle.cancel();
 
@@ -101,56 +100,14 @@ describe('consolidate and disrupt, without replacements', () => {
     const child = rig.client.workflow.getHandle(consolidateId);
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
     const views = activities.inputsOf<DisruptionView>('findDisruptions');
-    expect(views[0]?.running).toEqual([]);
-    const looks = ['syncPauses', 'releaseStrays', 'findDisruptions'];
+    expect(views[0]?.commands).toEqual([]);
+    const looks = ['releaseStrays', 'findDisruptions'];
     expect(
       activities
         .callsOf()
         .filter((name) => looks.includes(name))
-        .slice(0, 3),
+        .slice(0, 2),
     ).toEqual(looks);
-  });
-
-  test('a restarted disrupt takes over the past disruptions recorded on NodePools (budgets/records)', async () => {
-    const now = await rig.now();
-    const past: PastDisruption = { nodePool: 'default', reason: 'Drifted', at: now - 1000, nodes: 2 };
-    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
-    const why = 'rejected by ann';
-    const no: Refused = { reason: 'Underutilized', nodes: [node], saves: 1, why, at: now, until: now + 3_600_000 };
-    activities.found = [{ commands: [], held: [], recorded: { pastDisruptions: [past], refused: [no] } }];
-    const handle = await startDisrupt(rig);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
-    await rig.until(async () => (await handle.query(refusedQuery)).length === 1);
-
-    await handle.signal(clusterChangedSignal);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 2);
-
-    const [first, second] = activities.inputsOf<DisruptionView>('findDisruptions');
-    expect(first).toMatchObject({ isNew: true });
-    expect(second).not.toHaveProperty('isNew');
-    expect(second).toMatchObject({ pastDisruptions: [past], refused: [no] });
-  });
-
-  test('a disrupt restored from a Temporal backup takes over records written after that (budgets/records)', async () => {
-    const now = await rig.now();
-    const past = (at: number): PastDisruption => ({ nodePool: 'default', reason: 'Drifted', at, nodes: 1 });
-    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
-    const no: Refused = { reason: 'Underutilized', nodes: [node], saves: 1, why: 'rejected by ann', at: now, until: now + 3_600_000 }; // prettier-ignore
-    const recorded = { pastDisruptions: [past(now - 2000)], refused: [no], pools: ['default'] };
-    activities.found = [
-      { commands: [], held: [], recorded: { pastDisruptions: [past(now - 9000)], refused: [] }, recordsVersion: 3 },
-      { commands: [], held: [], recorded, recordsVersion: 5 },
-    ];
-    const handle = await startDisrupt(rig);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
-    for (const times of [2, 3]) {
-      await handle.signal(clusterChangedSignal);
-      await rig.until(() => activities.callsOf('findDisruptions').length === times);
-    }
-
-    const [, second, third] = activities.inputsOf<DisruptionView>('findDisruptions');
-    expect(second).toMatchObject({ recordsVersion: 3, pastDisruptions: [past(now - 9000)] });
-    expect(third).toMatchObject({ recordsVersion: 5, pastDisruptions: [past(now - 2000)], refused: [no] });
   });
 
   test('nominated nodes are passed to the decision until the nomination ends', async () => {
@@ -198,7 +155,7 @@ describe('consolidate and disrupt, without replacements', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause holds a running consolidation before its next irreversible step, and a resume lets it go on', async () => {
+  test('a pause by signal stops a running command before its next irreversible step, and resume lets it go on', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
     const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
@@ -206,28 +163,11 @@ describe('consolidate and disrupt, without replacements', () => {
     await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
     await rig.sleep('10 minutes');
     const child = rig.client.workflow.getHandle(consolidateId);
-    await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
+    await rig.until(async () => (await child.query(phaseQuery)) === 'waiting for its turn');
     expect([...activities.tainted]).toEqual([]);
-    expect(await handle.query(pausesQuery)).toHaveLength(1);
     await handle.signal(resumeSignal, { scope: everything, actor: 'me' });
 
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
-  });
-
-  test('a consolidation terminated by hand counts against budgets for an hour at most, and its taints are removed', async () => {
-    activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
-    const handle = await startDisrupt(rig);
-    await rig.until(async () => (await handle.query(runningQuery)).length === 1);
-    await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
-    const child = rig.client.workflow.getHandle(consolidateId);
-    await rig.sleep('20 seconds');
-    await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
-    await child.terminate('by hand');
-    await rig.sleep('70 minutes');
-
-    await rig.until(async () => (await handle.query(runningQuery)).length === 0);
-    await rig.until(() => activities.inputsOf('releaseStrays').length > 1);
-    expect(activities.inputsOf('releaseStrays').at(-1)).toEqual({ running: [] });
   });
 
   describe('steering of evicted pods', () => {
@@ -285,25 +225,14 @@ describe('consolidate and disrupt, without replacements', () => {
     test('is carried over continue-as-new, and clears what an earlier run left', async () => {
       const until = (await rig.now()) + 120_000;
       const steering = { commands: [{ ...move, until }], steered: ['node-beside'] };
-      const carried = { nominations: [], pauses: [], running: [], steering };
+      const carried = { nominations: [], commands: [], steering };
       await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster, carried });
       await rig.until(() => steps().length === 1 && activities.callsOf('releaseStrays').length > 0);
-      expect(activities.inputsOf('releaseStrays')).toEqual([{ running: [], isSteering: true }]);
+      expect(activities.inputsOf('releaseStrays')).toEqual([{ commands: [], isSteering: true }]);
       await rig.sleep('3 minutes');
       await rig.until(() => steps().length === 2);
 
       expect(steps()).toEqual([{ ...first, steered: ['node-beside'] }, last]);
     });
-  });
-
-  test('a pause with a time to live ends by itself', async () => {
-    const handle = await startDisrupt(rig);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
-    const until = (await rig.now()) + 3_600_000;
-
-    await handle.signal(pauseSignal, { scope: everything, reason: 'lunch', actor: 'me', until });
-    await rig.sleep('62 minutes');
-
-    await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
   });
 });

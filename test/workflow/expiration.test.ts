@@ -9,11 +9,10 @@ import {
   explainQuery,
   holdUpdate,
   nodeChangedSignal,
-  pausesQuery,
-  pauseSignal,
+  pauseUpdate,
   phaseQuery,
   rejectUpdate,
-  resumeSignal,
+  resumeUpdate,
   runningQuery,
   searchAttributes,
 } from '../../workflows/messages.js';
@@ -82,25 +81,6 @@ describe('expireNode by policy', () => {
     await rig.until(async () => (await running()) === 0);
   });
 
-  // Rule `budgets/slots-have-holders`.
-  test('an expiration that waits long for a slot gets it within minutes although disrupt was restarted meanwhile', async () => {
-    activities.expiration = [live()];
-    activities.admits = () => false;
-    const handle = await start();
-    await inPhase(handle, 'waiting for a disruption slot');
-    await rig.sleep(5.2 * hour);
-    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).terminate('by hand');
-
-    activities.admits = () => true;
-    activities.holders = [{ workflowId: handle.workflowId, runId: (await handle.describe()).runId }];
-    const lost = await rig.now();
-    await startDisrupt(rig);
-
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
-    expect((await rig.now()) - lost).toBeLessThan(10 * minute);
-    await rig.until(async () => (await running()) === 0);
-  });
-
   test('a replacement is requested again where provision was terminated before planning it', async () => {
     activities.expiration = [live()];
     const planned = activities.plans;
@@ -138,11 +118,10 @@ describe('expireNode by policy', () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
-    await inPhase(handle, 'waiting for a disruption slot');
-    activities.slotsCheckAt = now + hour;
-    expect(acts()).toEqual([]);
-
+    await inPhase(handle, 'waiting for its turn');
+    expect(acts()).not.toContain('planNodes');
     activities.admits = () => true;
+    await handle.signal(nodeChangedSignal);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
@@ -162,29 +141,51 @@ describe('expireNode by policy', () => {
   test('past the hard deadline only a pause keeps the node', async () => {
     activities.expiration = [live({ mustGoAt: now + hour })];
     activities.admits = () => false;
-    const scope = { kind: 'cluster' } as const;
-    const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
-    await disrupt.signal(pauseSignal, { scope, ...ann });
+    activities.pauses = [{ scope: { kind: 'cluster' }, ...ann }];
     const handle = await start();
     await rig.sleep('5 hours');
-    await inPhase(handle, 'waiting for a disruption slot');
-    expect(acts()).toEqual([]);
+    await inPhase(handle, 'waiting');
+    expect([...activities.tainted]).toEqual([]);
+    expect(acts()).not.toContain('planNodes');
 
-    await disrupt.signal(resumeSignal, { scope, ...ann });
+    activities.pauses = [];
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
   });
+
+  // Rule `budgets/urgent-first`.
+  test.each(['held', 'left alone'])(
+    '%s, it waits for no turn, so that nothing less urgent waits for it',
+    async (how) => {
+      activities.expiration = [live()];
+      activities.admits = () => false;
+      const handle = await start();
+      await inPhase(handle, 'waiting for its turn');
+      expect(acts()).not.toContain('untaintCandidates');
+
+      if (how === 'held') await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+      else {
+        activities.expiration = [live({ leftAlone: 'Recommend' })];
+        await handle.signal(nodeChangedSignal);
+      }
+
+      await inPhase(handle, how === 'held' ? 'held' : 'waiting');
+      expect(acts()).toContain('untaintCandidates');
+      await handle.executeUpdate(abortUpdate, { args: [ann] });
+      await handle.result();
+    },
+  );
 
   test('a long wait for a slot continues as new, so that the history stays short', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
-    await inPhase(handle, 'waiting for a disruption slot');
+    await inPhase(handle, 'waiting for its turn');
 
     await lengthen(rig, handle, nodeChangedSignal, wholeRun);
 
     activities.admits = () => true;
-    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
+    await handle.signal(nodeChangedSignal);
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
@@ -202,17 +203,15 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `budgets/counted-at-the-taint`.
-  test('where budgets no longer allow the node when it is about to be tainted, nothing is launched, the slot is returned, and it tries again', async () => {
+  test('where budgets allow no more when it is about to be tainted it launches nothing, and tries again', async () => {
     activities.expiration = [live()];
     activities.overBudget = [['node-old']];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
     const handle = await start();
-    await inPhase(handle, 'waiting');
-    expect(activities.callsOf('planNodes')).toEqual([]);
-    expect(await running()).toBe(0);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
-    expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+    const order = acts().slice(0, 3);
+    expect(order).toEqual(['taintCandidates', 'taintCandidates', 'planNodes']);
   });
 
   test('after a failed attempt pods are planned onto the node again (commands/given-back)', async () => {
@@ -236,7 +235,6 @@ describe('expireNode by policy', () => {
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
 
-    expect(activities.callsOf('decideSlots')).toEqual([]);
     expect(activities.callsOf('taintCandidates')).toEqual([]);
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
   });
@@ -273,21 +271,33 @@ describe('expireNode by policy', () => {
     expect(acts()).toEqual([]);
   });
 
-  test('a pause holds the expiration before anything is tainted, and a resume lets it go on', async () => {
-    activities.expiration = [live()];
-    activities.admits = () => false;
-    const handle = await start();
-    await inPhase(handle, 'waiting for a disruption slot');
-    const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
-    await disrupt.signal(pauseSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
-    await rig.until(async () => (await disrupt.query(pausesQuery)).length === 1);
-    activities.admits = () => true;
-    expect(acts()).toEqual([]);
+  // Rule `invariants/pauses-hold`.
+  test.each([false, true])(
+    'a pause by order keeps it from being tainted, and takes a taint off (launching: %s); a resume lets it go on',
+    async (isLaunching) => {
+      activities.expiration = [live()];
+      const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
+      const order = { scope: { kind: 'nodePool', name: 'default' }, ...ann } as const;
+      let launched = (): void => undefined;
+      if (isLaunching) activities.launchGate = new Promise((resolve) => (launched = resolve));
+      else await disrupt.executeUpdate(pauseUpdate, { args: [order] });
+      const handle = await start();
+      if (isLaunching) {
+        await inPhase(handle, 'replacing');
+        await disrupt.executeUpdate(pauseUpdate, { args: [order] });
+        await handle.signal(nodeChangedSignal);
+      }
+      await inPhase(handle, 'waiting for its turn');
+      expect([...activities.tainted]).toEqual([]);
+      expect(activities.callsOf('beginTermination')).toEqual([]);
+      launched();
 
-    await disrupt.signal(resumeSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
+      await disrupt.executeUpdate(resumeUpdate, { args: [order] });
+      await handle.signal(nodeChangedSignal);
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
-  });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    },
+  );
 
   test('a hold while the replacement starts untaints the node', async () => {
     activities.expiration = [live()];
@@ -297,7 +307,7 @@ describe('expireNode by policy', () => {
     await inPhase(handle, 'replacing');
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
     launched();
-    await inPhase(handle, 'paused');
+    await inPhase(handle, 'held');
     await rig.until(() => activities.tainted.size === 0);
 
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
@@ -311,14 +321,11 @@ describe('expireNode by policy', () => {
     activities.pausedDeletions = ['NodePool default is paused by ann: release'];
     const handle = await start();
 
-    await inPhase(handle, 'paused');
+    await inPhase(handle, 'waiting');
     expect([...activities.tainted]).toEqual([]);
     expect(await handle.query(explainQuery)).toMatchObject({
-      waitingFor: 'the pause to end: NodePool default is paused by ann: release',
+      waitingFor: 'NodePool default is paused by ann: release',
     });
-    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
-    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
-
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(activities.inputsOf('beginTermination')).toHaveLength(2);
   });
@@ -495,7 +502,7 @@ describe('expireNode by policy', () => {
       await inPhase(handle, 'replacing');
       await rig.until(() => Promise.resolve(activities.callsOf().includes('launchInstance')));
       await handle.executeUpdate(holdUpdate, { args: [{ on: true, ...ann }] });
-      await inPhase(handle, 'paused');
+      await inPhase(handle, 'held');
       activities.nodeStates = ['registered', 'initialized'];
       const [uid] = activities.inputsOf<{ claim: ClaimRef }>('launchInstance').map((input) => input.claim.uid);
       const launch = rig.client.workflow.getHandle(workflowIds.launch(cluster, uid ?? ''));
@@ -517,8 +524,8 @@ describe('expireNode by policy', () => {
       activities.expiration = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
       const handle = await start();
-      await inPhase(handle, 'waiting for a disruption slot');
-      expect(acts()).toEqual([]);
+      await inPhase(handle, 'waiting for its turn');
+      expect(acts()).not.toContain('beginTermination');
       activities.admits = () => true;
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'forced' });
       expect(activities.callsOf()).not.toContain('createClaims');

@@ -37,7 +37,16 @@ import type { RepairActivities, RepairView } from '../../activities/repair/contr
 import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/contract.js';
 import type { RolloutActivities, RolloutView } from '../../activities/drift/contract.js';
 import type { ExpirationView, ExpirationActivities } from '../../activities/expiration/contract.js';
-import type { Candidate, ClaimRef, Pause, SlotHolder, TaintOwner } from '../../workflows/messages.js';
+import { pauseStops } from '../../core/pause-scope.js';
+import type {
+  Candidate,
+  CandidateRef,
+  ClaimRef,
+  Pause,
+  PauseScope,
+  Refused,
+  RefusedNode,
+} from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
@@ -71,6 +80,9 @@ export function claimPlan(podCount: number): ClaimPlan {
     why: 'the cheapest that fits',
   };
 }
+
+const isSameScope = (a: PauseScope, b: PauseScope): boolean =>
+  a.kind === b.kind && a.name === b.name && a.reason === b.reason;
 
 /** Activities under a test's control: what each answers, and every call in order. */
 /** The server's clock runs ahead of ours. */
@@ -133,17 +145,18 @@ export class FakeActivities
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
   found: (Partial<DisruptionsFound> & Pick<DisruptionsFound, 'commands'>)[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
-  /** Nodes that are gone though somebody asks for their slots. */
+  /** Nodes that are gone though somebody is to disrupt them. */
   readonly gone = new Set<string>();
   /** Nodes that are not to go after all, and why, a look behind the taint after the other. */
   landed: Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'][] = [];
-  /** The pause that the API server has, though nobody has told of it yet. */
-  pausedLive: string | undefined;
   /** The pauses that keep NodeClaims when they are to be deleted, one attempt after the other. */
   pausedDeletions: string[] = [];
-  /** Whether a node gets its slot. */
+  /** Whether budgets let a node go. */
   admits: (node: string) => boolean = () => true;
-  slotsCheckAt: number | undefined;
+  /** Nodes of other disruptions. */
+  alongside: readonly string[] = [];
+  /** When that may change. */
+  turnCheckAt: number | undefined;
   tainted = new Set<string>();
   /** Nodes that budgets allow no more when they are about to be tainted, a taint after the other. */
   overBudget: (readonly string[])[] = [];
@@ -288,7 +301,9 @@ export class FakeActivities
   }: Parameters<TerminationActivities['beginTermination']>[0]): Promise<TerminationStart> {
     const refused = unlessRefused === true ? this.deletionsRefused.get(claim.name) : undefined;
     if (refused !== undefined) return Promise.resolve({ state: 'refused', why: refused });
-    const why = unlessPaused === undefined ? undefined : this.pausedDeletions.shift();
+    const isPaused = unlessPaused !== undefined && this.isPaused(unlessPaused.reason, unlessPaused);
+    const why =
+      unlessPaused === undefined ? undefined : (this.pausedDeletions.shift() ?? (isPaused ? 'paused' : undefined));
     return Promise.resolve(why === undefined ? this.start : { state: 'paused', why });
   }
 
@@ -356,31 +371,12 @@ export class FakeActivities
     return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
   }
 
-  async confirmCandidates(): ReturnType<DisruptionActivities['confirmCandidates']> {
-    if (this.pausedLive !== undefined) return Promise.resolve({ blocked: [], paused: this.pausedLive });
-    return Promise.resolve({ blocked: this.landed.shift() ?? [] });
-  }
-
-  async decideSlots({
-    view,
-    requests,
-  }: Parameters<DisruptionActivities['decideSlots']>[0]): ReturnType<DisruptionActivities['decideSlots']> {
-    const paused = view.pauses.length > 0;
-    return Promise.resolve({
-      decisions: requests.map(({ id, candidates }) => {
-        const granted = candidates.filter(({ node }) => !paused && this.admits(node));
-        const why = paused ? { why: 'paused', paused } : { why: 'budget 0 allows no more' };
-        const refused = candidates
-          .filter((one) => !granted.includes(one))
-          .map(({ node }) => ({ node, ...why, ...(this.gone.has(node) ? { gone: true } : {}) }));
-        return {
-          id,
-          granted,
-          refused,
-          ...(this.slotsCheckAt === undefined ? {} : { nextCheckAt: this.slotsCheckAt }),
-        };
-      }),
-    });
+  async confirmCandidates({
+    reason,
+    candidates,
+  }: Parameters<DisruptionActivities['confirmCandidates']>[0]): ReturnType<DisruptionActivities['confirmCandidates']> {
+    const paused = candidates.some((one) => this.isPaused(reason, one)) ? { paused: 'paused' } : {};
+    return Promise.resolve({ blocked: this.landed.shift() ?? [], ...paused });
   }
 
   async viewReplicas({ deleting }: { deleting: readonly string[] }): Promise<ReplicasView> {
@@ -411,20 +407,48 @@ export class FakeActivities
   }
   /** DisruptionPauses, as Kubernetes has them. */
   pauses: readonly Pause[] = [];
-  /** Why Kubernetes takes none. */
-  pausesRefused: string | undefined;
 
-  async syncPauses({
-    write,
-    remove,
-  }: Parameters<PauseActivities['syncPauses']>[0]): ReturnType<PauseActivities['syncPauses']> {
-    if (this.pausesRefused !== undefined)
-      return { pauses: this.pauses, unwritten: write, unremoved: remove, why: this.pausesRefused };
-    const scopes = [...remove, ...write.map(({ scope }) => scope)].map((scope) => JSON.stringify(scope));
-    const left = this.pauses.filter(({ scope }) => !scopes.includes(JSON.stringify(scope)));
-    this.pauses = [...left, ...write];
-    return Promise.resolve({ pauses: this.pauses });
+  async writePause(pause: Pause): Promise<readonly Pause[]> {
+    if (pause.scope.kind === 'nodePool' && pause.scope.name === 'nowhere')
+      throw ApplicationFailure.nonRetryable('there is no NodePool "nowhere"', 'UnknownScope');
+    this.pauses = [...this.pauses.filter(({ scope }) => !isSameScope(scope, pause.scope)), pause];
+    return Promise.resolve(this.pauses);
   }
+
+  async endPause({ scope }: Parameters<PauseActivities['endPause']>[0]): Promise<readonly Pause[]> {
+    const left = this.pauses.filter((pause) => !isSameScope(pause.scope, scope));
+    if (left.length === this.pauses.length) throw ApplicationFailure.nonRetryable('it is not paused', 'NotPaused');
+    this.pauses = left;
+    return Promise.resolve(left);
+  }
+
+  async findPause({ reason, candidates }: Parameters<PauseActivities['findPause']>[0]): Promise<string | null> {
+    return Promise.resolve(candidates.some((one) => this.isPaused(reason, one)) ? 'paused' : null);
+  }
+
+  private isPaused(reason: string, one: Pick<CandidateRef, 'node'> & { readonly nodePool?: string }): boolean {
+    return this.pauses.some(({ scope }) => pauseStops(scope, reason, { node: one.node, nodePool: one.nodePool ?? '' }));
+  }
+
+  /** Refusals that NodePools have. */
+  refusals: readonly Refused[] = [];
+
+  async noteQuestion(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async noteRefused({ outcome, ...refused }: Parameters<DisruptionActivities['noteRefused']>[0]): Promise<void> {
+    this.refusals = [...this.refusals, { ...refused, at: 0, until: outcome === 'rejected' ? 1 : 0 }];
+    return Promise.resolve();
+  }
+
+  async reconsider(): Promise<readonly Refused[]> {
+    if (this.refusals.length === 0)
+      throw ApplicationFailure.nonRetryable('nothing is refused for node-1', 'NothingRefused');
+    this.refusals = [];
+    return Promise.resolve([]);
+  }
+
   async declineExpiration(): Promise<void> {
     return Promise.resolve();
   }
@@ -463,15 +487,27 @@ export class FakeActivities
   }
 
   async taintCandidates({
+    reason,
     candidates,
-  }: {
-    candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
-  }): ReturnType<DisruptionActivities['taintCandidates']> {
-    const refused = this.overBudget.shift() ?? [];
-    const marked = candidates.filter(({ node }) => !refused.includes(node)).map(({ claim }) => claim.uid);
-    for (const uid of marked) this.tainted.add(uid);
-    const overBudget = refused.map((node) => ({ node, why: 'budget 20% allows no more' }));
-    return Promise.resolve({ tainted: marked, ...(refused.length === 0 ? {} : { overBudget }) });
+    together = false,
+  }: Parameters<DisruptionActivities['taintCandidates']>[0]): ReturnType<DisruptionActivities['taintCandidates']> {
+    const full = this.overBudget.shift() ?? [];
+    const refused = candidates.flatMap((one): RefusedNode[] => {
+      const { node } = one;
+      if (this.gone.has(node)) return [{ node, why: 'it is gone', for: 'Gone' }];
+      if (this.isPaused(reason, one)) return [{ node, why: 'paused', for: 'Pause' }];
+      if (full.includes(node) || !this.admits(node)) return [{ node, why: 'budget 20% allows no more', for: 'Budget' }];
+      return [];
+    });
+    const isRefused = (node: string): boolean => refused.some((one) => one.node === node);
+    const marked = together && refused.length > 0 ? [] : candidates.filter(({ node }) => !isRefused(node));
+    for (const { claim } of marked) this.tainted.add(claim.uid);
+    return Promise.resolve({
+      tainted: marked.map(({ claim }) => claim.uid),
+      ...(refused.length === 0 ? {} : { refused }),
+      ...(this.alongside.length === 0 ? {} : { alongside: this.alongside }),
+      ...(this.turnCheckAt === undefined ? {} : { nextCheckAt: this.turnCheckAt }),
+    });
   }
 
   async untaintCandidates({ candidates }: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void> {
@@ -483,23 +519,19 @@ export class FakeActivities
     return Promise.resolve({ steered: targets.length === 0 ? [] : ['node-beside'] });
   }
 
-  /** Workflows that run and have tainted nodes, though `disrupt` may not know of them. */
-  owners: readonly TaintOwner[] = [];
-  /** Workflows that a pause holds, as Temporal lists them. */
-  held: readonly string[] = [];
-  /** Workflows that may hold slots or wait for them, as Temporal lists them. */
-  holders: readonly SlotHolder[] = [];
-
   /** Nodes whose left-over taint the next check removes. */
   released: readonly string[] = [];
+  /** Commands that have ended without a word. */
+  readonly ended: string[] = [];
 
   async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
     const { released } = this;
     this.released = [];
-    return Promise.resolve({ released, owners: this.owners, held: this.held, holders: this.holders });
+    const ended = this.ended.splice(0);
+    return Promise.resolve({ released, ended });
   }
 }
 
 export const activityNames: readonly string[] = Object.getOwnPropertyNames(FakeActivities.prototype).filter(
-  (name) => !['constructor', 'noting', 'callsOf', 'inputsOf'].includes(name),
+  (name) => !['constructor', 'noting', 'callsOf', 'inputsOf', 'isPaused'].includes(name),
 );

@@ -196,7 +196,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a st
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
     await scale(handle, 2);
     await rig.sleep('1 hour');
-    expect(await handle.query(explainQuery)).toMatchObject({ phase: 'paused' });
+    expect(await handle.query(explainQuery)).toMatchObject({ phase: 'held' });
     expect(pool.claims.size).toBe(0);
 
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
@@ -212,7 +212,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a st
     pool.replicas = 1;
 
     await lengthen(rig, handle, replicasChangedSignal, 6000);
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'held');
     expect(pool.claims.size).toBe(0);
 
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });

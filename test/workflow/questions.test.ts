@@ -10,10 +10,9 @@ import {
   clusterChangedSignal,
   explainQuery,
   phaseQuery,
-  questionsQuery,
+  nodeChangedSignal,
   reconsiderSignal,
   reconsiderUpdate,
-  refusedQuery,
   rejectUpdate,
   runningQuery,
 } from '../../workflows/messages.js';
@@ -74,7 +73,7 @@ describe("a command that waits for a person's approval", () => {
   const asked = async (): Promise<WorkflowHandle> => {
     activities.found = [{ commands: [command] }];
     disrupt = await startDisrupt(rig);
-    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 1);
+    await rig.until(async () => (await disrupt.query(runningQuery)).length === 1);
     const handle = rig.client.workflow.getHandle(id);
     await rig.sleep('20 seconds');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
@@ -86,18 +85,14 @@ describe("a command that waits for a person's approval", () => {
     await rig.until(() => activities.callsOf('findDisruptions').length > looks);
     return activities.inputsOf<DisruptionView>('findDisruptions').at(-1)!;
   };
-  const running = async (): Promise<string[]> =>
-    (await disrupt.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
+  const started = async (): Promise<number> => (await disrupt.query(runningQuery)).length;
 
-  test('holds no slot: it does not count as disrupting, and decisions see that a person is asked', async () => {
+  test('takes no budget: nothing is tainted, and the NodeClaims say that a person is asked', async () => {
     const handle = await asked();
 
-    const view = await look();
-
-    expect(view.running).toEqual([]);
-    expect(view.questions).toMatchObject([{ workflowId: id, reason: 'Underutilized', candidates: [{}, {}] }]);
-    expect(view.questions?.[0]?.saves).toBeCloseTo(0.08);
-    expect(view.pastDisruptions).toBeUndefined();
+    expect(activities.inputsOf('noteQuestion')).toMatchObject([
+      { workflow: id, reason: 'Underutilized', candidates: [{}, {}], saves: expect.closeTo(0.08) },
+    ]);
     expect([...activities.tainted]).toEqual([]);
     const { waitingFor } = await handle.query(explainQuery);
     expect(waitingFor).toBe(
@@ -107,67 +102,39 @@ describe("a command that waits for a person's approval", () => {
     );
   });
 
-  test('takes its slot after approval, all nodes or none, is validated again, and counts until it ends', async () => {
+  test('waits for its turn after the yes, as a whole, and is validated again', async () => {
     const handle = await asked();
     activities.admits = () => false;
 
     const answer = await handle.executeUpdate(approveUpdate, { args: [ann] });
     expect(answer.phase).toBe('approved');
     expect(answer.facts['consent']).toBe('approved by ann (release day)');
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
-    await rig.until(() => activities.callsOf('decideSlots').length > 0);
-    const requests = activities.inputsOf<{ requests: unknown[] }>('decideSlots').at(-1)?.requests;
-    expect(requests).toMatchObject([{ reason: 'Underutilized', together: true }]);
-    expect(await running()).toEqual([]);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for its turn');
+    expect(activities.inputsOf('taintCandidates').at(-1)).toMatchObject({
+      together: true,
+      waitsFor: ['Budget', 'Pause'],
+    });
     expect([...activities.tainted]).toEqual([]);
     const validated = activities.callsOf('validateCandidates').length;
 
-    let drained = (): void => undefined;
-    activities.drainGate = new Promise((resolve) => (drained = resolve));
     activities.admits = () => true;
-    await look();
-    await rig.until(() => activities.callsOf('drainNode').length === 2);
-    expect((await running()).sort()).toEqual(['node-a', 'node-b']);
-    expect(activities.callsOf('validateCandidates').length).toBeGreaterThan(validated);
-    drained();
+    await handle.signal(nodeChangedSignal);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-    await rig.until(async () => (await running()).length === 0);
-    expect(await disrupt.query(questionsQuery)).toEqual([]);
+    expect(activities.callsOf('validateCandidates').length).toBeGreaterThan(validated);
+    await rig.until(async () => (await started()) === 0);
   });
 
   // Rule `people/one-after-another`.
-  test('approved at the same time as another, is validated as if the nodes of that one were gone', async () => {
-    const c = candidateOf({ name: 'c', uid: `uid-c-${activities.serial}` });
-    const other: DisruptionCommand = {
-      reason: 'Underutilized',
-      candidates: [c],
-      decision: { ...command.decision!, alongside: ['node-z'] },
-    };
-    activities.found = [{ commands: [command, other] }];
-    disrupt = await startDisrupt(rig);
-    const handles = [id, workflowIds.consolidate(cluster, [c.claim.uid])].map((one) =>
-      rig.client.workflow.getHandle(one),
-    );
-    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 2);
-    await rig.sleep('20 seconds');
-    activities.admits = () => false;
-    for (const handle of handles) {
-      await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
-      await handle.executeUpdate(approveUpdate, { args: [ann] });
-      await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
-    }
-    activities.admits = () => true;
-    await look();
-    await Promise.all(handles.map(async (handle) => handle.result()));
+  test('once it is tainted it is validated as if the nodes of those before it were gone', async () => {
+    const handle = await asked();
+    activities.alongside = ['node-x'];
+    await handle.executeUpdate(approveUpdate, { args: [ann] });
+    await handle.result();
 
-    const alongsideOf = (node: string): readonly string[] | undefined =>
-      activities
-        .inputsOf<Parameters<DisruptionActivities['validateCandidates']>[0]>('validateCandidates')
-        .filter(({ candidates }) => candidates.some((one) => one.node === node))
-        .at(-1)?.decision?.alongside;
-    expect(alongsideOf('node-a')).toEqual([]);
-    expect(alongsideOf('node-c')).toEqual(['node-z', 'node-a', 'node-b']);
+    const validated =
+      activities.inputsOf<Parameters<DisruptionActivities['validateCandidates']>[0]>('validateCandidates');
+    expect(validated.at(-1)?.decision?.alongside).toEqual(['node-x']);
   });
 
   test('ends with its cause, and says so', async () => {
@@ -181,15 +148,15 @@ describe("a command that waits for a person's approval", () => {
       reason: 'ConsolidationWithdrawn',
       message: 'no longer asked for: node-a is gone',
     });
-    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 0);
-    expect(await disrupt.query(refusedQuery)).toEqual([]);
+    await rig.until(async () => (await started()) === 0);
+    expect(activities.refusals).toEqual([]);
   });
 
-  test('approved too late, ends while it waits for its slot', async () => {
+  test('ends when it is approved too late: while it waits for its turn', async () => {
     const handle = await asked();
     activities.admits = () => false;
     await handle.executeUpdate(approveUpdate, { args: [ann] });
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for its turn');
 
     activities.found = [{ commands: [], moot: [{ workflowId: id, why: 'node-a is gone' }] }];
     await look();
@@ -197,17 +164,15 @@ describe("a command that waits for a person's approval", () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn' });
   });
 
-  test('ends when another disruption of its nodes is decided, which then begins', async () => {
+  test('one in whose place another command comes leaves nothing behind that keeps its nodes', async () => {
     const handle = await asked();
-    const empty: DisruptionCommand = { reason: 'Empty', candidates: [a] };
 
-    // It is found again when the question is over.
-    activities.found = [{ commands: [empty] }, { commands: [empty] }];
+    activities.found = [{ commands: [], moot: [{ workflowId: id, why: 'Empty: decided anew', isSuperseded: true }] }];
     await look();
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn', reason: 'Empty: decided anew' });
-    await rig.until(async () => (await running()).join() === 'node-a');
-    await rig.client.workflow.getHandle(workflowIds.consolidate(cluster, [a.claim.uid])).result();
+    await rig.until(async () => (await started()) === 0);
+    expect((await look()).memory).toBeUndefined();
   });
 
   test('is validated every hour, and ends when it no longer holds', async () => {
@@ -230,39 +195,35 @@ describe("a command that waits for a person's approval", () => {
   });
 
   test.each([
-    ['rejected', 24 * hour, rejectUpdate],
-    ['aborted', hour, abortUpdate],
+    ['rejected', rejectUpdate],
+    ['aborted', abortUpdate],
   ] as const)(
     '%s: the answer is remembered for its reason and saving, and an order undoes it',
-    async (outcome, ms, update) => {
+    async (outcome, update) => {
       const handle = await asked();
 
       const answer = await handle.executeUpdate(update, { args: [ann] });
       expect(answer.phase).toBe(outcome);
       await expect(handle.result()).resolves.toMatchObject({ outcome, reason: `${outcome} by ann (release day)` });
 
-      const [refused] = await rig.until(async () => {
-        const found = await disrupt.query(refusedQuery);
-        return found.length > 0 ? found : undefined;
-      });
-      expect(refused).toMatchObject({
-        reason: 'Underutilized',
-        nodes: [{ node: 'node-a' }, { node: 'node-b' }],
-        why: `${outcome} by ann (release day)`,
-      });
-      expect(refused!.until - refused!.at).toBe(ms);
-      expect((await look()).refused).toHaveLength(1);
+      expect(activities.inputsOf('noteRefused')).toMatchObject([
+        {
+          ...{ outcome, reason: 'Underutilized', saves: expect.closeTo(0.08) },
+          nodes: [{ node: 'node-a' }, { node: 'node-b' }],
+          why: `${outcome} by ann (release day)`,
+        },
+      ]);
       const order = async (more: object): Promise<unknown> =>
         disrupt.executeUpdate(reconsiderUpdate, { args: [{ ...ann, ...more }] });
-      expect(await refusalOf(order({ node: 'node-z' }))).toBe('NothingRefused');
       expect(await refusalOf(order({}))).toBe('InvalidOrder');
       expect(await refusalOf(order({ node: 'node-a', all: true }))).toBe('InvalidOrder');
       expect(await order({ node: 'node-b' })).toEqual([]);
-      expect((await look()).refused).toBeUndefined();
+      expect(await refusalOf(order({ node: 'node-z' }))).toBe('NothingRefused');
       // Too late, and nobody answers: it is noted.
       await disrupt.signal(reconsiderSignal, { ...ann, node: 'node-b' });
+      await rig.until(async () => (await disrupt.query(explainQuery)).facts['last order refused'] !== undefined);
       const { facts } = await disrupt.query(explainQuery);
-      expect(facts['last order refused']).toContain('nothing is refused for node-b');
+      expect(facts['last order refused']).toContain('nothing is refused');
     },
   );
 });

@@ -7,21 +7,19 @@ import {
   abortUpdate,
   approveSignal,
   approveUpdate,
-  clusterChangedSignal,
   explainQuery,
   holdUpdate,
   nodeChangedSignal,
-  pauseSignal,
+  pauseUpdate,
   phaseQuery,
   refusals,
-  resumeSignal,
-  runningQuery,
+  resumeUpdate,
   searchAttributes,
 } from '../../workflows/messages.js';
 import type { ClaimRef, Explanation } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
-import { refusalOf } from './fixtures.js';
+import { candidateOf, refusalOf } from './fixtures.js';
 import { cluster, durationOf, lengthen, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
@@ -56,10 +54,15 @@ describe('repairNode of an unhealthy node', () => {
     since: now - 30 * minute,
     dueAt: now,
     steps: [force],
+    candidate: candidateOf(claim),
     ...more,
   });
   const start = (): ReturnType<WorkflowRig['start']> =>
-    rig.start('repairNode', workflowIds.repair(cluster, claim.uid), { cluster, claim, nodePool: 'default' });
+    rig.start('repairNode of an unhealthy node', workflowIds.repair(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+    });
   const acts = (): string[] =>
     activities.callsOf().filter((name) => /reboot|taint|begin|drainNode|terminateInstance|count/.test(name));
 
@@ -107,7 +110,7 @@ describe('repairNode of an unhealthy node', () => {
     await handle.signal(nodeChangedSignal);
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'recovered', steps: ['Reboot'] });
-    expect(acts()).toEqual(['rebootInstance']);
+    expect(acts()).toEqual(['taintCandidates', 'rebootInstance', 'untaintCandidates']);
   });
 
   test('steps are taken in order: reboot, replace first and drain, force', async () => {
@@ -208,7 +211,7 @@ describe('repairNode of an unhealthy node', () => {
 
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', reason: 'forensics', on: true }] });
     await rig.sleep('5 hours');
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'held');
     expect(acts()).toEqual([]);
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', on: false }] });
 
@@ -228,20 +231,6 @@ describe('repairNode of an unhealthy node', () => {
       disrupt = await startDisrupt(rig);
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     });
-    const running = async () => disrupt.query(runningQuery);
-
-    test('counts as a disruption until it ends', async () => {
-      activities.health = [ill(own())];
-      activities.nodeStates = ['waiting'];
-      const handle = await start();
-      await rig.until(async () => (await running())[0]?.reason === 'Unhealthy');
-      activities.nodeStates = ['initialized'];
-      await rig.sleep('2 minutes');
-
-      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
-      await rig.until(async () => (await running()).length === 0);
-    });
-
     test('paused, untaints the node while the replacement starts; resumed, replaces it', async () => {
       activities.health = [ill(own())];
       activities.nodeStates = ['waiting'];
@@ -250,13 +239,15 @@ describe('repairNode of an unhealthy node', () => {
       await rig.until(() => activities.callsOf('syncNode').length > 0);
       const scope = { kind: 'reason', name: 'Unhealthy' } as const;
 
-      await disrupt.signal(pauseSignal, { scope, actor: 'ann', reason: 'forensics' });
+      await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, actor: 'ann', reason: 'forensics' }] });
+      await handle.signal(nodeChangedSignal);
 
-      await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+      await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for its turn');
       expect(activities.tainted.size).toBe(0);
       expect(activities.callsOf('beginTermination')).toEqual([]);
       activities.nodeStates = ['initialized'];
-      await disrupt.signal(resumeSignal, { scope, actor: 'ann' });
+      await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, actor: 'ann' }] });
+      await handle.signal(nodeChangedSignal);
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     });
 
@@ -265,22 +256,22 @@ describe('repairNode of an unhealthy node', () => {
       activities.admits = () => false;
       const handle = await start();
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
-      expect(acts()).toEqual([]);
+      expect([...activities.tainted]).toEqual([]);
     });
 
-    test('refused a slot for weeks, continues as new, and asks nobody twice', async () => {
+    test('refused for weeks its history does not grow too long, and nobody is asked twice', async () => {
       const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
       activities.health = [ill({ ...own(), approval })];
       activities.admits = () => false;
       const handle = await start();
       await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
       await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] });
-      await rig.until(() => activities.callsOf('decideSlots').length > 0);
+      await rig.until(() => activities.callsOf('taintCandidates').length > 0);
 
       await lengthen(rig, handle, nodeChangedSignal, wholeRun);
 
       activities.admits = () => true;
-      await disrupt.signal(clusterChangedSignal);
+      await handle.signal(nodeChangedSignal);
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     });
   });

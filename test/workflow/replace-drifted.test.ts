@@ -6,14 +6,12 @@ import {
   approveUpdate,
   clusterChangedSignal,
   expediteSignal,
-  holdSignal,
   phaseQuery,
   explainQuery,
   rejectUpdate,
   rollbackSignal,
   rollbackUpdate,
   rolloutChangedSignal,
-  runningQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
@@ -71,20 +69,18 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   const terminated = (): string[] =>
     activities.inputsOf<{ claim: ClaimRef }>('beginTermination').map(({ claim }) => claim.uid);
   const start = (): ReturnType<WorkflowRig['start']> =>
-    rig.start('replaceDrifted', workflowIds.drift(cluster, 'pool', `hash-${activities.serial}`), {
-      cluster,
-      nodePool: 'default',
-      poolUid: 'pool',
-      hash: `hash-${activities.serial}`,
-    });
+    rig.start(
+      'replaceDrifted: rollout of a drifted NodePool',
+      workflowIds.drift(cluster, 'pool', `hash-${activities.serial}`),
+      {
+        cluster,
+        nodePool: 'default',
+        poolUid: 'pool',
+        hash: `hash-${activities.serial}`,
+      },
+    );
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
-  const slots = async (): Promise<(string | undefined)[]> => {
-    const running = await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery);
-    return running.map(({ slot }) => slot);
-  };
-  const slotsGone = (): Promise<true> => rig.until(async () => (await slots()).length === 0);
-
   // Rule `drift/rollouts`.
   test('replaces a canary, then growing waves with soaks between, and records the template as good', async () => {
     const handle = await start();
@@ -95,7 +91,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(30 * minute);
     expect(activities.callsOf('markGood')).toHaveLength(1);
     expect([...activities.tainted].sort()).toEqual(nodes.map(({ claim }) => claim.uid).sort());
-    await slotsGone();
   });
 
   test('a canary that is unhealthy after its soak stops the rollout, and a person can let it go on', async () => {
@@ -136,38 +131,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
-  test('explain says what it waits for while it has no slot', async () => {
-    activities.admits = () => false;
-    const handle = await start();
-
-    await rig.until(async () =>
-      (await handle.query(explainQuery)).waitingFor?.startsWith('a disruption slot for node-0: '),
-    );
-    expect((await handle.query(explainQuery)).phase).toBe('replacing');
-  });
-
-  // Rule `budgets/slots-have-holders`.
-  test('a rollout terminated in a later wave and started again returns the slots of that wave', async () => {
-    more = { rules: { ...rules, soakMs: 0 } };
-    const first = await start();
-    await rig.until(() => terminated().length === 1);
-    activities.view = { state: 'live', registered: true, initialized: false };
-    activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
-    await rig.until(async () => (await slots()).some((id) => id?.endsWith('#wave-1')));
-    await first.terminate('by hand');
-
-    more = { ...more, approval: { timeoutMs: 30 * hour, onTimeout: 'Reject' } };
-    const again = await start();
-    await inPhase(again, 'awaiting approval');
-    const { runId } = await again.describe();
-    activities.holders = [{ workflowId: again.workflowId, runId }];
-    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
-    await rig.sleep('10 minutes');
-
-    expect(await slots()).toEqual([]);
-    expect(await again.query(phaseQuery)).toBe('awaiting approval');
-  });
-
   describe('a rollback ordered by a person', () => {
     beforeEach(() => {
       activities.rolledBack = { outcome: 'rolledBack', why: 'as it was' };
@@ -183,7 +146,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
       await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, replaced: 1 });
       expect(terminated()).toHaveLength(1);
       expect(activities.callsOf('noteStopped')).toEqual([]);
-      await slotsGone();
     });
 
     test('ends the rollout as rolled back although the changed pool is noticed before the order is answered', async () => {
@@ -226,7 +188,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
       await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, replaced: 0 });
       await rig.until(() => activities.tainted.size === 0);
       expect(terminated()).toEqual([]);
-      await slotsGone();
     });
 
     test('is refused where no good template is known, and the rollout goes on', async () => {
@@ -245,7 +206,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   test.each([
     ['asks for approval', { approval: { timeoutMs: 24 * hour, onTimeout: 'Approve' as const } }],
     ['has stopped', { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } }],
-  ])('a newer change supersedes the rollout while it %s', async (_name, what) => {
+  ])('a newer change supersedes it while it %s', async (_name, what) => {
     more = what;
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
@@ -288,7 +249,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4, failed: 0 });
     expect(activities.overBudget).toEqual([]);
-    await slotsGone();
   });
 
   test('a node deleted otherwise while it waits for a slot does not hold up its wave', async () => {
@@ -307,11 +267,12 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a rollout whose resume signal was lost goes on once `disrupt` finds that it is held', async () => {
+  test('paused, its nodes wait without a taint, and go on when the pause is over', async () => {
+    activities.pauses = [{ scope: { kind: 'nodePool', name: 'default' }, reason: 'release', actor: 'ann' }];
     const handle = await start();
-    await handle.signal(holdSignal, true);
-    await inPhase(handle, 'paused');
-    activities.held = [handle.workflowId];
+    await rig.until(() => activities.callsOf('taintCandidates').length > 0);
+    expect([...activities.tainted]).toEqual([]);
+    activities.pauses = [];
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
   });
@@ -319,14 +280,13 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   test('a newer change supersedes the rollout, by signal or at its next look', async () => {
     activities.admits = () => false;
     const waiting = await start();
-    await rig.until(() => activities.callsOf('decideSlots').length > 0);
+    await rig.until(() => activities.callsOf('taintCandidates').length > 0);
     activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become x' });
 
     await waiting.signal(rolloutChangedSignal);
 
     await expect(waiting.result()).resolves.toMatchObject({ outcome: 'superseded', replaced: 0 });
     expect(terminated()).toEqual([]);
-    await slotsGone();
   });
 
   test('ends as done without drifted nodes, hands back without rollout rules, and looks ever less often while all nodes are blocked', async () => {
@@ -391,7 +351,6 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     await handle.executeUpdate(abortUpdate, { args: [ann] });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'aborted', replaced: 3 });
-    await slotsGone();
   });
 
   test('cancelled while a node is replaced, the rollout leaves no taint and no slot', async () => {
@@ -407,6 +366,5 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
 
     await expect(handle.result()).rejects.toThrow();
     await rig.until(() => activities.tainted.size === 0);
-    await slotsGone();
   });
 });

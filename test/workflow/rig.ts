@@ -56,12 +56,15 @@ export interface WorkflowRig {
   close(): Promise<void>;
 }
 
+/** Whether Temporal is its own server that skips time. */
+export const onServer = process.env.STOWAGE_TEST_TEMPORAL === 'server';
+
 /**
  * Serves the activities of these names; `use` says by whom. Temporal is the simulated one of `test/simulation/temporal`, which takes
  * milliseconds, or the project's own server that skips time (project `workflow-server` of vitest.config.mjs): the same tests hold on both.
  */
 export async function startRig(names: readonly string[], options: RigOptions = {}): Promise<WorkflowRig> {
-  if (process.env.STOWAGE_TEST_TEMPORAL === 'server') {
+  if (onServer) {
     const { ServerRig } = await import('./server-rig.js');
     return ServerRig.start(names, options);
   }

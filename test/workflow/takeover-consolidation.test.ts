@@ -39,7 +39,7 @@ test.each(['validating', 'awaiting approval', 'launching', 'draining'])(
     await rig.sleep('5 seconds');
     await world.inPhase(handle, 'validating');
 
-    if (phase === 'validating') await world.pausedAWhile(handle);
+    if (phase === 'validating') await world.pausedAWhile(handle, 'awaiting approval');
     await rig.sleep('20 seconds');
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);

@@ -8,14 +8,14 @@ const hour = 3_600_000;
 
 const world = new Takeover();
 
-test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'replacing', 'draining'])(
+test.each(['not due', 'awaiting approval', 'waiting for its turn', 'replacing', 'draining'])(
   'expireNode, replayed by another worker while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const own = world.candidate('old');
     const beginAt = (await rig.now()) + hour / 6;
     activities.expiration = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
-    activities.admits = () => phase !== 'waiting for a disruption slot';
+    activities.admits = () => phase !== 'waiting for its turn';
     activities.stuck = phase === 'draining';
     const disrupt = await world.startDisrupt();
     const handle = await rig.start('expireNode', workflowIds.expire(cluster, own.claim.uid), {
@@ -30,7 +30,7 @@ test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'rep
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });
-    if (phase === 'waiting for a disruption slot') {
+    if (phase === 'waiting for its turn') {
       await world.inPhase(handle, phase);
       await world.pausedAWhile(handle, phase);
       activities.admits = () => true;

@@ -1,7 +1,8 @@
-import { Slots } from '../calls/slots.js';
-import type { Slot } from '../calls/slots.js';
+import { workflowInfo } from '@temporalio/workflow';
+import { activitiesOf } from '../calls/proxies.js';
+import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
-import type { ApprovalAsked, Candidate, ConsolidateInput, Decision } from '../messages.js';
+import type { ApprovalAsked, ConsolidateInput, Decision, Withdrawal } from '../messages.js';
 import { questionText, withdrawSignal } from '../messages.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { consentText } from '../people/consent.js';
@@ -24,41 +25,62 @@ interface ConsentDeps {
 }
 
 /**
- * A person's approval of a command and then a disruption slot, where a policy wants approval. Both waits end when `disrupt` withdraws
- * the command. Build it before the first await of the workflow, because it sets handlers.
+ * A person's approval of a command, where a policy wants it. The question ends when `disrupt` withdraws the command. Build it before the first await of the workflow, because it sets handlers.
  */
 export class CommandConsent {
-  private readonly slots: Slots;
-  private slot: Slot | undefined;
   /** Why `disrupt` withdrew the command. */
-  private withdrawn: string | undefined;
+  private withdrawn: Withdrawal | undefined;
+  private approved: boolean;
 
   constructor(
     private readonly input: ConsolidateInput,
     private readonly deps: ConsentDeps,
   ) {
-    this.slots = new Slots(input.cluster);
-    setSignalHandler(withdrawSignal, ({ why }) => void (this.withdrawn = why));
+    this.approved = input.waits === true && input.decision?.approval !== undefined;
+    setSignalHandler(withdrawSignal, (withdrawal) => void (this.withdrawn = withdrawal));
   }
 
   get isWithdrawn(): boolean {
     return this.withdrawn !== undefined;
   }
 
-  endIfWithdrawn(): void {
-    if (this.withdrawn !== undefined) throw this.deps.endsEarly('withdrawn', this.withdrawn);
+  /** Whether another command for the same nodes replaces it. */
+  get isSuperseded(): boolean {
+    return this.withdrawn?.isSuperseded === true;
   }
 
-  /** Waits for approval without a slot or taints. The question ends when the command is no longer valid. */
+  /** Whether a person approved it, so that it waits for its turn. */
+  get isApproved(): boolean {
+    return this.approved;
+  }
+
+  endIfWithdrawn(): void {
+    if (this.withdrawn !== undefined) throw this.deps.endsEarly('withdrawn', this.withdrawn.why);
+  }
+
+  /** Waits for approval without taints. The question ends when the command is no longer valid. */
   async ask(decision: Decision, approval: ApprovalAsked): Promise<void> {
     const { publish, oversight, endsEarly } = this.deps;
     const question = questionOf(this.input, decision);
     await publish('ConsolidationAwaitsApproval', questionText(question));
+    await this.note(decision, approval);
     const { answer, by, reason } = await this.awaitConsent(question, approval);
     const text = consentText({ answer, by, ...(reason === undefined ? {} : { reason }) });
     await publish(answer === 'approved' ? 'ConsolidationApproved' : 'ConsolidationRejected', text);
     if (answer === 'rejected') throw endsEarly('rejected', text);
+    this.approved = true;
     await oversight.gate();
+  }
+
+  /** `disrupt` finds the question by its NodeClaims. */
+  private async note({ priceBefore, priceAfter }: Decision, { timeoutMs }: ApprovalAsked): Promise<void> {
+    const { cluster, reason, candidates } = this.input;
+    const question = {
+      ...{ reason, candidates: candidates.map(({ claim, node }) => ({ claim, node })) },
+      ...{ workflow: workflowInfo().workflowId, why: 'approval', saves: priceBefore - priceAfter },
+      until: workflowNow() + timeoutMs,
+    };
+    await activitiesOf(cluster).kube.noteQuestion.executeWithOptions({ summary: 'note the question' }, [question]);
   }
 
   private async awaitConsent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
@@ -72,31 +94,11 @@ export class CommandConsent {
     }
   }
 
-  /** Waits for a slot: other nodes may have used up the budget during the approval. Returns the nodes of disruptions that got theirs before. */
-  async acquireSlot(deleting: readonly Candidate[], { method }: Decision): Promise<readonly string[]> {
-    const { oversight, progress } = this.deps;
-    const slot = await this.slots.request(this.input.reason, deleting, { together: method !== 'empty' });
-    this.slot = slot;
-    const stops = (): boolean => this.isWithdrawn || oversight.isAborted;
-    while (slot.granted.length === 0) {
-      progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const answer = await slot.awaitAnswer({ or: stops });
-      oversight.throwIfAborted();
-      if (answer !== 'granted') await this.publishIfWithdrawn();
-    }
-    return slot.alongside;
-  }
-
-  /** Returns the slot, if there is one. */
-  async giveBack(): Promise<void> {
-    await this.slot?.giveBack();
-  }
-
   /** As `endIfWithdrawn`, for a command that people were asked about. */
-  private async publishIfWithdrawn(): Promise<void> {
+  async publishIfWithdrawn(): Promise<void> {
     if (this.withdrawn === undefined) return;
     this.deps.oversight.withdrawQuestion();
-    await this.deps.publish('ConsolidationWithdrawn', `no longer asked for: ${this.withdrawn}`);
+    await this.deps.publish('ConsolidationWithdrawn', `no longer asked for: ${this.withdrawn.why}`);
     this.endIfWithdrawn();
   }
 }

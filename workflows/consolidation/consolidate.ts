@@ -1,4 +1,4 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { continueAsNew } from '@temporalio/workflow';
 import { counted } from '../../core/text.js';
 import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
@@ -7,21 +7,16 @@ import { commandFacts, summaryOf } from './command-text.js';
 import { reportEnd, steerPodsTo } from './disrupt-signals.js';
 import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
-import {
-  type Candidate,
-  type ConsolidateInput,
-  type ConsolidateResult,
-  type Decision,
-  nominatedSignal,
-  searchAttributes,
-} from '../messages.js';
+import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
+import { nodeChangedSignal, nominatedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
-import { awaitUnreadPause } from '../people/unread-pause.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
+import { Turn } from '../replacement/turn.js';
 import { CommandValidation } from './command-validation.js';
 import { startMeasuring, savingOf } from './savings.js';
 
@@ -31,20 +26,16 @@ const validationMs = 15_000;
 const launchMsPerNode = 80;
 
 /**
- * Carries out one command (commands/validation, commands/replacements-first): validates it after 15 seconds, asks for approval
- * and for a disruption slot where a policy wants approval, taints the nodes, launches the replacements, waits until they are
- * initialized, and terminates the nodes. Pauses and people can hold it before each irreversible step. While it waits or if it
- * ends before the drain, no taint is left.
+ * Carries out one command (commands/validation, commands/replacements-first): validates it after 15 seconds, asks for approval where a
+ * policy wants it, taints the nodes once pauses and budgets let them go, launches the replacements, waits until they are initialized, and terminates
+ * the nodes. Pauses and people stop it before each irreversible step: it undoes its steps, and begins anew afterwards. If it ends before the
+ * drain, no taint is left.
  */
 export async function consolidate(input: ConsolidateInput): Promise<ConsolidateResult> {
   const run = new Consolidation(input);
   let result: ConsolidateResult | undefined;
-  try {
-    result = await run.run();
-    return result;
-  } finally {
-    await CancellationScope.nonCancellable(() => run.finish(result));
-  }
+  const work = async (): Promise<ConsolidateResult> => (result = await run.run());
+  return withRelease(work, () => run.finish(result));
 }
 
 class Consolidation {
@@ -54,6 +45,9 @@ class Consolidation {
   private readonly replacement: NodeReplacement<ExactClaims>;
   private readonly validation: CommandValidation;
   private readonly consent: CommandConsent;
+  private readonly turn: Turn;
+  /** How long is left for the launch. */
+  private launchMs: number | undefined;
 
   constructor(private readonly input: ConsolidateInput) {
     const { cluster, reason, candidates, decision } = input;
@@ -70,10 +64,12 @@ class Consolidation {
       commandFacts(input),
       'validating',
     );
-    this.oversight = new Oversight(this.progress, { disruption: () => input, paused: input.paused ?? false });
+    this.oversight = new Oversight(this.progress);
     this.replacement = new NodeReplacement(cluster, new ExactClaims(cluster));
     this.validation = new CommandValidation(input);
     const { oversight, progress } = this;
+    this.turn = new Turn({ cluster, oversight, progress, replacement: () => this.replacement });
+    setSignalHandler(nodeChangedSignal, () => this.turn.wake());
     this.consent = new CommandConsent(input, {
       ...{ oversight, progress },
       publish: (event, message) => this.publish(event, message),
@@ -93,39 +89,79 @@ class Consolidation {
     }
   }
 
-  /** In every case, removes taints from nodes that stay, and reports the outcome to `disrupt`. */
+  /** In every case, removes taints from nodes that stay, and reports the outcome. */
   async finish(result: ConsolidateResult | undefined): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
-    await this.consent.giveBack();
     const { decision, cluster } = this.input;
-    await (decision === undefined || result === undefined
+    if (result !== undefined) await this.noteRefused(result);
+    await (decision === undefined || result === undefined || this.consent.isSuperseded
       ? reportEnd(cluster)
       : reportEnd(cluster, result, this.targets(decision)));
     await ordersAnswered();
   }
 
+  private async noteRefused({ outcome, reason: why = outcome }: ConsolidateResult): Promise<void> {
+    if (outcome !== 'rejected' && outcome !== 'aborted') return;
+    const { reason, candidates, decision } = this.input;
+    const nodes = candidates.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));
+    const saves = (decision?.priceBefore ?? 0) - (decision?.priceAfter ?? 0);
+    await this.activities.kube.noteRefused.executeWithOptions({ summary: why }, [
+      { outcome, reason, nodes, saves, why },
+    ]);
+  }
+
   private async steps(): Promise<ConsolidateResult> {
-    const { input, oversight } = this;
-    const { decision } = input;
-    await this.awaitValidation();
-    await oversight.gate();
-    let deleting = await this.validate();
-    if (decision?.approval !== undefined) {
-      await this.consent.ask(decision, decision.approval);
-      this.validation.countAsGone(await this.consent.acquireSlot(deleting, decision));
-      // Hours may have passed.
-      deleting = await this.validate();
+    const { oversight } = this;
+    let valid = await this.begin();
+    for (;;) {
+      const ready = await this.prepare(valid);
+      const ended = ready === undefined ? undefined : await this.drain(ready);
+      if (ended !== undefined) return ended;
+      // A pause or a person stopped it, and its steps are undone.
+      await oversight.gate();
+      await this.consent.publishIfWithdrawn();
+      valid = await this.validate(this.launched);
+      await this.continueAsNewIfLong();
     }
-    deleting = await this.confirm(await this.taint(deleting));
-    const replaces = decision !== undefined && decision.replacements.length > 0;
-    if (replaces) await this.launch(decision, deleting);
-    await this.replacement.whileHeld(oversight, async () => void (deleting = await this.restore(deleting)));
+  }
+
+  /** The nodes that may go: validated, and approved where a policy wants it. */
+  private async begin(): Promise<readonly Candidate[]> {
+    const { reason, candidates, decision, waits } = this.input;
+    // What its NodeClaims say that it waits for is taken back in every case.
+    if (waits === true) this.replacement.noteTainted(reason, candidates);
+    else await this.awaitValidation();
+    await this.oversight.gate();
+    const valid = await this.validate();
+    if (decision?.approval === undefined || waits === true) return valid;
+    this.replacement.noteTainted(reason, candidates);
+    await this.consent.ask(decision, decision.approval);
+    // Hours may have passed.
+    return this.validate();
+  }
+
+  /** While it waits for its turn there is nothing to carry on, but what it has launched. */
+  private async continueAsNewIfLong(): Promise<void> {
+    if (!(await isContinueAsNewDue(this.oversight)) || this.consent.isWithdrawn) return;
+    if (this.launched.length > 0) throw this.endsEarly('abandoned', 'it was stopped too often: it is decided anew');
+    await continueAsNew<typeof consolidate>({ ...this.input, waits: true });
+  }
+
+  /** Taints the nodes, and launches what replaces them. Undefined if a pause or a person stops it: the steps are undone then. */
+  private async prepare(valid: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
+    const { decision } = this.input;
+    const tainted = await this.taint(valid);
+    let deleting = tainted === undefined ? undefined : await this.confirm(tainted);
+    if (deleting === undefined || decision === undefined || decision.replacements.length === 0) return deleting;
+    if (!(await this.launch(decision, deleting))) return this.undone();
     // The launch took minutes: a pod may have got do-not-disrupt meanwhile.
-    if (replaces) deleting = await this.confirm(deleting);
-    oversight.passPointOfNoReturn();
-    if (decision?.steers === true) await steerPodsTo(input.cluster, this.targets(decision));
-    return this.drain(deleting);
+    deleting = await this.confirm(deleting);
+    return deleting;
+  }
+
+  private async undone(): Promise<undefined> {
+    await this.replacement.undo();
   }
 
   private async awaitValidation(): Promise<void> {
@@ -147,141 +183,123 @@ class Consolidation {
   }
 
   /**
-   * With replacements all nodes must be tainted; without, the command goes on with those that could be (commands/partly-tainted).
+   * With replacements all nodes must be tainted; without, the command goes on with those that could be (commands/partly-tainted). Undefined
+   * after a wait.
    */
-  private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[]> {
+  private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     const { reason, decision } = this.input;
+    const { method = 'empty' } = decision ?? {};
+    const { consent } = this;
     this.progress.enter('tainting');
-    const { nodes: deleting, overBudget } = await this.replacement.taint(reason, valid);
+    const tainted = await this.turn.take(reason, valid, {
+      together: consent.isApproved ? method !== 'empty' : (decision?.replacements.length ?? 0) > 0,
+      waitsFor: consent.isApproved ? ['Budget', 'Pause'] : ['Pause'],
+      until: () => consent.isWithdrawn,
+    });
+    if (tainted === undefined) return undefined;
+    const { nodes: deleting, refused, alongside } = tainted;
     const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
-    if (deleting.length === 0 || partly)
-      throw overBudget === undefined
+    if (deleting.length === 0 || partly) {
+      const [first] = refused;
+      throw first === undefined
         ? this.endsEarly('failed', 'not every candidate could be tainted')
-        : this.endsEarly('abandoned', overBudget);
+        : this.endsEarly('abandoned', `${first.node}: ${first.why}`);
+    }
     await this.replacement.narrow(deleting);
-    return deleting;
+    if (!consent.isApproved) return deleting;
+    // The decision did not know the disruptions that began before this one.
+    this.validation.countAsGone(alongside);
+    const still = new Set((await this.validate(this.launched)).map(({ node }) => node));
+    const left = deleting.filter(({ node }) => still.has(node));
+    if (left.length === 0) throw this.endsEarly('abandoned', 'no candidate is left');
+    await this.replacement.narrow(
+      left,
+      deleting.filter(({ node }) => !still.has(node)),
+    );
+    return left;
   }
 
-  /** Checks the nodes once more after the taint, since pods may have landed on them just before it. */
-  private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[]> {
-    let deleting = tainted;
-    let confirmed = await this.validation.confirm(deleting);
-    for (let attempts = 1; confirmed.paused !== undefined; attempts++) {
-      deleting = await this.awaitResume(deleting, confirmed.paused, attempts);
-      confirmed = await this.validation.confirm(deleting);
-    }
-    const { blocked } = confirmed;
+  /** Checks the nodes once more after the taint, since pods may have landed on them just before it. Undefined if a pause stops it. */
+  private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
+    if (this.oversight.isHeld) return this.undone();
+    const { blocked, paused } = await this.validation.confirm(tainted);
+    if (paused !== undefined || this.oversight.isHeld) return this.undone();
     const [first] = blocked;
-    if (first === undefined) return deleting;
+    if (first === undefined) return tainted;
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
-    const going = deleting.filter((candidate) => !isBlocked(candidate));
+    const going = tainted.filter((candidate) => !isBlocked(candidate));
     if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0)
       throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
-    await this.replacement.narrow(going, deleting.filter(isBlocked));
+    await this.replacement.narrow(going, tainted.filter(isBlocked));
     return going;
   }
 
-  /** A DisruptionPause exists that `disrupt` has not read yet (invariants/pauses-hold): undo, and wait until it ends. */
-  private async awaitResume(
-    deleting: readonly Candidate[],
-    why: string,
-    attempts: number,
-  ): Promise<readonly Candidate[]> {
-    await this.replacement.undo();
-    await awaitUnreadPause(this.input.cluster, this, { why, attempts });
-    return this.restore(deleting);
-  }
-
-  /** Launches exactly the planned replacements, and waits until all are initialized (commands/replacements-first). */
-  private async launch(decision: Decision, deleting: readonly Candidate[]): Promise<void> {
+  /**
+   * Launches exactly the planned replacements, and waits until all are initialized (commands/replacements-first). Gives whether they are; while a
+   * pause or a person stops the command, the time for that stands still.
+   */
+  private async launch(decision: Decision, deleting: readonly Candidate[]): Promise<boolean> {
     const { oversight, progress, replacement } = this;
-    const queued = deleting.length + decision.alongside.length;
-    const timeoutMs = Math.min(60 * minutes, Math.max(10 * minutes, launchMsPerNode * queued));
+    const { reason } = this.input;
     oversight.throwIfAborted();
-    await replacement.whileHeld(oversight, async () => {
-      await this.taint(deleting);
-    });
-    progress.enter('launching');
-    await this.publish('DisruptionLaunching', `Launching ${counted(decision.replacements.length, 'replacement')}`);
-    replacement.source.plan = { ...decision, forPods: true };
-    const refused = await replacement.launch(timeoutMs + 10 * minutes);
-    if (refused !== undefined) throw await this.failed(refused);
-    const wasHeld = await this.awaitReplacements(deleting, timeoutMs);
-    // Hours may have passed.
-    if (wasHeld) await this.validate(this.launched);
-  }
-
-  /** Returns whether the command was held meanwhile. While held, the nodes have no taint and the launch timeout stands still. */
-  private async awaitReplacements(deleting: readonly Candidate[], timeoutMs: number): Promise<boolean> {
-    const { oversight, progress, replacement } = this;
+    if (oversight.isHeld) return false;
+    const queued = deleting.length + decision.alongside.length;
+    this.launchMs ??= Math.min(60 * minutes, Math.max(10 * minutes, launchMsPerNode * queued));
+    if (this.launched.length === 0) {
+      progress.enter('launching');
+      await this.publish('DisruptionLaunching', `Launching ${counted(decision.replacements.length, 'replacement')}`);
+      replacement.source.plan = { ...decision, forPods: true };
+      const refused = await replacement.launch(this.launchMs + 10 * minutes);
+      if (refused !== undefined) throw await this.failed(refused);
+    } else await replacement.source.reserveRoom(nodesOf(deleting), 60 * minutes);
     const replacements = this.launched.join(', ');
-    let wasHeld = false;
-    for (let rest = timeoutMs; ;) {
-      const began = workflowNow();
-      progress.enter('launching', {
-        waitingFor: `${replacements} to be initialized`,
-        until: began + rest,
-        facts: { replacements },
-      });
-      const readiness = await replacement.awaitReady(rest, () => oversight.isAborted || oversight.isHeld);
-      oversight.throwIfAborted();
-      if (readiness.state === 'failed' || readiness.state === 'late') throw await this.failed(readiness.why);
-      if (readiness.state === 'ready' && !oversight.isHeld) return wasHeld;
-      rest = Math.max(1, rest - (workflowNow() - began));
-      await replacement.whileHeld(oversight, async () => {
-        await this.taint(deleting);
-        await replacement.source.reserveRoom(nodesOf(deleting), 60 * minutes);
-      });
-      wasHeld = true;
-    }
+    const began = workflowNow();
+    progress.enter('launching', {
+      waitingFor: `${replacements} to be initialized`,
+      until: began + this.launchMs,
+      facts: { replacements },
+    });
+    const stops = (): boolean => oversight.isAborted || oversight.isHeld;
+    const readiness = await this.turn.awaitReady({ reason, nodes: deleting }, this.launchMs, stops);
+    this.launchMs = Math.max(1, this.launchMs - (workflowNow() - began));
+    oversight.throwIfAborted();
+    if (readiness.state === 'failed' || readiness.state === 'late') throw await this.failed(readiness.why);
+    return readiness.state === 'ready' && !oversight.isHeld;
   }
 
-  /** Validates and taints again after a hold, since the cluster may have changed. */
-  private async restore(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
-    const valid = this.input.decision === undefined ? deleting : await this.validate(this.launched);
-    const tainted = await this.taint(valid);
-    await this.replacement.source.reserveRoom(nodesOf(valid), 10 * minutes);
-    return tainted;
-  }
-
-  private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
-    const { decision } = this.input;
+  /** Undefined if a pause kept all nodes in the last moment: the steps are undone then. */
+  private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult | undefined> {
+    const { decision, cluster } = this.input;
+    this.oversight.passPointOfNoReturn();
+    if (decision?.steers === true) await steerPodsTo(cluster, this.targets(decision));
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
-    const kept = await settleAll(deleting, (candidate) => this.drainOne(candidate));
-    const [why] = kept.filter((each) => each !== undefined);
-    const gone = deleting.filter((_, index) => kept[index] === undefined);
-    if (why !== undefined && gone.length === 0) throw await this.failed(why);
+    const ends = await settleAll(deleting, (candidate) => this.drainOne(candidate));
+    const kept = ends.flatMap((end) => ('why' in end ? [end] : []));
+    const gone = deleting.filter((_, index) => !('why' in ends[index]!));
+    const [first] = kept;
+    if (first !== undefined && gone.length === 0) {
+      await this.replacement.undoDrain(this.oversight);
+      if (kept.some(({ state }) => state === 'paused')) return undefined;
+      throw await this.failed(first.why);
+    }
     const savedPerHour = savingOf(gone, decision);
-    this.progress.enter('done', { facts: { 'saved per hour': savedPerHour, 'not deleted because': why } });
+    this.progress.enter('done', { facts: { 'saved per hour': savedPerHour, 'not deleted because': first?.why } });
     if (decision !== undefined && decision.method !== 'drift') {
       await startMeasuring(this.input, { deleting: gone, decision, launched: this.replacement.source.claims });
     }
     return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), savedPerHour };
   }
 
-  /**
-   * A node that a pause keeps in the last moment stays tainted until that ends: others of the command may be gone already. One whose NodeClaim
-   * the API server does not let go is free again (commands/refused-deletions); gives why.
-   */
-  private async drainOne(candidate: Candidate): Promise<string | undefined> {
+  /** A node that a pause keeps in the last moment, or whose NodeClaim the API server does not let go, is free again (commands/refused-deletions). */
+  private async drainOne(candidate: Candidate): ReturnType<NodeReplacement['drain']> {
     const { claim, node, nodePool } = candidate;
-    const { cluster, reason } = this.input;
-    const request = {
-      claim,
-      nodePool,
-      reason: reason.toLowerCase(),
-      unlessPaused: { reason, node },
-      unlessRefused: true,
-    } as const;
-    let end = await this.replacement.drain(request);
-    for (let attempts = 1; end.state === 'paused'; attempts++) {
-      await awaitUnreadPause(cluster, this, { why: end.why, attempts });
-      this.progress.enter('draining', { waitingFor: node });
-      end = await this.replacement.drain(request);
-    }
-    if (end.state !== 'refused') return undefined;
-    await this.replacement.free(candidate);
-    return end.why;
+    const { reason } = this.input;
+    const end = await this.replacement.drain({
+      ...{ claim, nodePool, reason: reason.toLowerCase() },
+      ...{ unlessPaused: { reason, node }, unlessRefused: true },
+    });
+    if ('why' in end) await this.replacement.free(candidate);
+    return end;
   }
 
   private async publish(reason: string, message: string): Promise<void> {

@@ -6,7 +6,8 @@ import type { DisruptionCommand, DisruptionReason } from '../../disruption/comma
 
 export interface ConsolidateInput extends DisruptionCommand {
   readonly cluster: string;
-  readonly paused?: boolean;
+  /** It waits for its turn, and is approved where that is asked for: an earlier run says so. */
+  readonly waits?: true;
 }
 
 export interface ConsolidateResult {

@@ -19,7 +19,7 @@ export function remember(
   { reason: cause, candidates }: { readonly reason: DisruptionReason; readonly candidates: readonly CandidateRef[] },
   now: number,
 ): readonly NodeMemory[] {
-  if (outcome === undefined || isOfItsPods(cause, outcome)) return memory;
+  if (outcome === undefined || isOfItsPods(cause, outcome) || isRefusal(outcome)) return memory;
   const byNode = new Map(memory.filter(({ at }) => now - at < day).map((each) => [each.node, each]));
   if (outcome === 'done') {
     const depth = 1 + Math.max(0, ...candidates.map(({ node, claim }) => depthOf(byNode, node, claim.name)));
@@ -46,6 +46,9 @@ export function remember(
   }
   return [...byNode.values()].slice(-mostKept);
 }
+
+/** What people refused is on the NodePools. */
+const isRefusal = (outcome: DisruptionFinished['outcome']): boolean => outcome === 'rejected' || outcome === 'aborted';
 
 /** Pods come to empty nodes and leave them: only what failed would fail again at once. */
 function isOfItsPods(cause: DisruptionReason, outcome: DisruptionFinished['outcome']): boolean {

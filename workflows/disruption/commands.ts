@@ -1,79 +1,76 @@
-import { getExternalWorkflowHandle } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, ParentClosePolicy, startChild } from '@temporalio/workflow';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
-import type { CandidateRef, RunningDisruption } from '../messages.js';
-import { withdrawSignal } from '../messages.js';
-import type { Pauses } from '../people/pauses.js';
+import { summaryOf } from '../consolidation/command-text.js';
+import type { consolidate } from '../consolidation/consolidate.js';
+import type { CandidateRef, NodeUntil, QuestionToWithdraw, RunningDisruption } from '../messages.js';
+import { nominatedSignal, startAttributes, withdrawSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { isStartedAlready, notify } from '../calls/other-workflows.js';
-import { startCommand } from './command-start.js';
-import { summaryOf } from '../consolidation/command-text.js';
-import type { Questions } from './questions.js';
-import type { RunningDisruptions } from './running-disruptions.js';
+import type { Outbox } from '../calls/other-workflows.js';
+import { memoOf } from './disrupt-answers.js';
+import type { KnownState } from './known-state.js';
 
 interface CommandDeps {
   readonly cluster: string;
   readonly progress: Progress;
-  readonly running: RunningDisruptions;
-  readonly questions: Questions;
-  readonly pauses: Pauses;
-  /** Called when the workflow of an open question turned out to be gone: its nodes can be candidates again. */
-  readonly onFreed: () => void;
+  readonly known: KnownState;
+  readonly outbox: Outbox;
 }
 
-/** Starts the `consolidate` of each decided command, and withdraws questions whose cause is gone. */
+/** Starts the `consolidate` of each decided command, as an abandoned child that goes on if `disrupt` ends, and signals those that run. */
 export class Commands {
   constructor(private readonly deps: CommandDeps) {}
 
   async start(command: DisruptionCommand): Promise<void> {
-    const { cluster, progress, questions, pauses } = this.deps;
+    const { cluster, progress, known } = this.deps;
     const { reason, candidates, decision } = command;
     const workflowId = workflowIds.consolidate(
       cluster,
       candidates.map(({ claim }) => claim.uid),
     );
-    const going = candidates.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
-    const others = questions.about(going);
-    if (others.length > 0) {
-      for (const other of others) await this.withdraw(other.workflowId, `${reason}: decided anew`, true);
-      return;
-    }
-    const takeBack = this.begin(command, { workflowId, reason, candidates: going, since: workflowNow() });
-    progress.enter('starting', { facts: { 'last decision': summaryOf(reason, candidates, decision) } });
+    known.begin(startedOf(command, workflowId));
+    const staticSummary = summaryOf(reason, candidates, decision);
+    progress.enter('starting', { facts: { 'last decision': staticSummary } });
     try {
-      await startCommand(command, {
-        cluster,
+      await startChild<typeof consolidate>('consolidate', {
         workflowId,
-        paused: pauses.holding(reason, candidates) !== undefined,
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        staticSummary,
+        ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
+        ...startAttributes('consolidate', { ...command, cluster }),
+        args: [{ ...command, cluster }],
       });
     } catch (error) {
       if (isStartedAlready(error)) return;
-      // The workflow did not start, so it must count against no budget.
-      takeBack();
+      known.end(workflowId);
       throw error;
     }
   }
 
-  /** Withdraws a question whose cause is gone: its workflow ends as `withdrawn`. */
-  async withdraw(workflowId: string, why: string, isSuperseded: boolean): Promise<void> {
-    const { questions, onFreed } = this.deps;
-    const question = questions.find(workflowId);
-    if (question === undefined || question.withdrawn !== undefined) return;
-    questions.withdrawn(workflowId, why, isSuperseded);
-    if (await notify(() => getExternalWorkflowHandle(workflowId).signal(withdrawSignal, { why }))) return;
-    questions.end(workflowId);
-    onFreed();
+  /** Withdraws a question whose cause is gone: its workflow ends as `withdrawn`. Gives whether it runs. */
+  async withdraw({ workflowId, why, isSuperseded }: QuestionToWithdraw): Promise<boolean> {
+    const withdrawal = { why, ...(isSuperseded === undefined ? {} : { isSuperseded }) };
+    return notify(() => getExternalWorkflowHandle(workflowId).signal(withdrawSignal, withdrawal));
   }
 
-  private begin({ decision }: DisruptionCommand, one: RunningDisruption): () => void {
-    const { running, questions } = this.deps;
-    const known =
-      decision === undefined ? {} : { wantsNominations: true, saves: decision.priceBefore - decision.priceAfter };
-    const begun: RunningDisruption = { ...one, ...known };
-    if (decision?.approval === undefined) return running.begin(begun);
-    // A command that waits for approval counts against no budget until then.
-    questions.ask(begun);
-    return () => questions.end(begun.workflowId);
+  /** Passes on which nodes pods are nominated to, because the validation of commands needs it (commands/validation). */
+  nominated(nodes: readonly NodeUntil[]): void {
+    for (const { workflowId, candidates, wantsNominations } of this.deps.known.commands) {
+      const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));
+      if (wantsNominations !== true || own.length === 0) continue;
+      this.deps.outbox.send(() => getExternalWorkflowHandle(workflowId).signal(nominatedSignal, own));
+    }
   }
+}
+
+function startedOf({ reason, candidates, decision }: DisruptionCommand, workflowId: string): RunningDisruption {
+  const going = candidates.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
+  return {
+    ...{ workflowId, reason, candidates: going, since: workflowNow() },
+    ...(decision === undefined ? {} : { wantsNominations: true }),
+    ...(decision?.approval === undefined ? {} : { asks: true }),
+  };
 }

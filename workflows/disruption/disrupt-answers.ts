@@ -1,7 +1,7 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
-import { cutText, compareText } from '../../core/text.js';
+import { cutText } from '../../core/text.js';
+import { compareText } from '../../core/text.js';
 import { longestName } from '../../core/names.js';
-import { approvalWaitText } from '../../disruption/policies/approval-wait-text.js';
 import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
@@ -11,7 +11,6 @@ import type {
   DisruptionPlan,
   NextWindow,
   NodeVerdict,
-  OpenQuestion,
   RunningDisruption,
   Undecided,
 } from '../messages.js';
@@ -21,14 +20,11 @@ export function verdictOf(
   node: string,
   {
     running,
-    waiting,
     stays,
     waits = [],
     at = new Date(workflowNow()).toISOString(),
   }: {
     readonly running: readonly RunningDisruption[];
-    /** Commands that wait for approval, or for a slot after it. */
-    readonly waiting: readonly OpenQuestion[];
     readonly stays: DisruptionDetails['stays'];
     readonly waits?: DisruptionDetails['waits'];
     readonly at: string | undefined;
@@ -40,8 +36,6 @@ export function verdictOf(
   });
   const going = running.find(isAbout);
   if (going !== undefined) return verdict('going', `${going.reason}: ${going.workflowId}`);
-  const asked = waiting.find(isAbout);
-  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} ${approvalWaitText(asked)}`);
   const kept = stays.find(({ nodes }) => nodes.includes(node));
   if (kept !== undefined) return verdict('stays', kept.why);
   const waited = waits.find(({ nodes }) => nodes.includes(node));
@@ -58,12 +52,6 @@ export function nextWindowOf(budgets: readonly BudgetView[]): NextWindow {
   if (next === undefined) return { why: 'no closed budget or window opens by itself' };
   const { nodePool, reason, changesAt, ruledBy } = next;
   return { at: changesAt!, nodePool, reason, why: `${ruledBy ?? 'a budget'} changes then` };
-}
-
-/** NodePools of the last findings; undefined before the first, and where the list was cut. */
-export function poolsOf(details: DisruptionDetails | undefined): ReadonlySet<string> | undefined {
-  if (details === undefined || details.budgetsCut === true) return undefined;
-  return new Set(details.budgets.map(({ nodePool }) => nodePool));
 }
 
 /** The last findings as the answer to a query; undefined before the first. */

@@ -1,7 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Pause, PauseScope, PauseWrites } from '../people/pause-messages.js';
 import type { ConsolidateResult } from '../consolidation/consolidation-messages.js';
-import type { SlotHolder, SlotRequest } from './slot-messages.js';
 import type { NodeUntil } from '../../core/refs.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
@@ -23,30 +21,13 @@ export interface DisruptInput {
 
 export interface DisruptState {
   readonly nominations: readonly NodeUntil[];
-  readonly pauses: readonly Pause[];
-  readonly running: readonly RunningDisruption[];
-  /** Open requests for slots, oldest first. */
-  readonly requests?: readonly SlotRequest[];
-  /** Disruptions of the last month, for rates and quotas. */
-  readonly pastDisruptions?: readonly PastDisruption[];
+  /** Commands that were started and have not reported their end. */
+  readonly commands: readonly RunningDisruption[];
   /** What is remembered of nodes after commands (disruption/command-memory.ts). */
   readonly memory?: readonly NodeMemory[];
   readonly steering?: SteeringState;
-  readonly questions?: QuestionsState;
-  readonly pauseWrites?: PauseWrites;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
-  readonly told?: ToldState;
-  /** The last version of the records on NodePools that is known (budgets/records). */
-  readonly recordsVersion?: number;
-}
-
-/** What workflows that wait were told (workflows/disruption/waiting-workflows.ts). */
-export interface ToldState {
-  /** The workflows that a pause holds, and the pauses that they were told of. */
-  readonly held: { readonly scopes: readonly PauseScope[]; readonly workflowIds: readonly string[] };
-  /** Those that hold slots or wait for them. */
-  readonly slots: readonly SlotHolder[];
 }
 
 /** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */
@@ -91,29 +72,26 @@ export interface RunningDisruption {
   readonly candidates: readonly CandidateRef[];
   /** Milliseconds of the epoch. */
   readonly since: number;
-  /** Id of the request that its slot was granted for; absent for commands of `disrupt` itself. */
-  readonly slot?: string;
-  /** Whether it was adopted because of its taints (disruption/adoption.ts). */
-  readonly isAdopted?: boolean;
+  /** Whether people are asked about it. */
+  readonly asks?: boolean;
   /** Whether it wants `nominated` signals about its nodes. */
   readonly wantsNominations?: boolean;
   /** Dollars per hour. */
   readonly saves?: number;
 }
 
-/** A running workflow and the nodes that it has tainted. */
-export type TaintOwner = Pick<RunningDisruption, 'workflowId' | 'reason' | 'candidates'>;
-
-/** A command that waits for approval. It counts against no budget until its slot is granted. */
+/** A command that waits for approval. It counts against no budget. */
 export interface OpenQuestion extends RunningDisruption {
-  /** Whether it was approved, and waits for its slot. */
+  /** Whether it was approved, and waits for its turn. */
   readonly isApproved?: boolean;
-  /** Whether it was approved and its slot granted, so that it counts as running. */
-  readonly isGranted?: boolean;
-  /** Why it was withdrawn. */
-  readonly withdrawn?: string;
-  /** Whether another command replaces it, so that its nodes are not left alone for a while. */
-  readonly isSuperseded?: boolean;
+}
+
+/** A node that may not be disrupted now, and what it waits for. `Gone`: the node does not exist any more. */
+export interface RefusedNode {
+  readonly node: string;
+  /** In words. */
+  readonly why: string;
+  readonly for: 'Budget' | 'Pause' | 'Gone';
 }
 
 /** An approval question to withdraw, because its cause is gone. */
@@ -137,11 +115,6 @@ export interface Refused {
   /** Milliseconds of the epoch. */
   readonly at: number;
   readonly until: number;
-}
-
-export interface QuestionsState {
-  readonly open: readonly OpenQuestion[];
-  readonly refused: readonly Refused[];
 }
 
 /** Nodes of one NodePool that were disrupted for one reason at about one time. */

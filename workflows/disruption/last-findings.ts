@@ -6,10 +6,9 @@ import type {
   NextWindow,
   NodesThatStay,
   NodeVerdict,
-  OpenQuestion,
   RunningDisruption,
 } from '../messages.js';
-import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
+import { nextWindowOf, planOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time.js';
 
@@ -43,11 +42,6 @@ export class LastFindings {
   /** Hash of the details that are known, so that the activity does not return them again. */
   get knownDetails(): string | undefined {
     return this.details?.hash;
-  }
-
-  /** NodePools of the last findings; undefined before the first, and where the list was cut. */
-  get pools(): ReadonlySet<string> | undefined {
-    return poolsOf(this.details);
   }
 
   get budgets(): DisruptionDetails['budgets'] {
@@ -85,11 +79,8 @@ export class LastFindings {
     return planOf(this.found, this.decisions, this.undecided.current);
   }
 
-  verdict(
-    node: string,
-    { running, waiting }: { readonly running: readonly RunningDisruption[]; readonly waiting: readonly OpenQuestion[] },
-  ): NodeVerdict {
+  verdict(node: string, running: readonly RunningDisruption[]): NodeVerdict {
     const { stays = [], waits = [] } = this.details ?? {};
-    return verdictOf(node, { running, waiting, stays, waits, at: this.found?.at });
+    return verdictOf(node, { running, stays, waits, at: this.found?.at });
   }
 }

@@ -1,6 +1,6 @@
-import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Order } from '../people/oversight-messages.js';
-import type { OpenQuestion, Refused } from './disruption-messages.js';
+import type { Refused } from './disruption-messages.js';
 
 /* Commands that wait for approval, and refused ones. workflows/messages.ts exports these messages. */
 
@@ -12,10 +12,14 @@ export interface ReconsiderOrder extends Order {
   readonly all?: boolean;
 }
 
-/** To a command that waits for approval: its cause is gone. Ignored once its slot is granted. */
-export const withdrawSignal = defineSignal<[{ readonly why: string }]>('withdraw');
-export const questionsQuery = defineQuery<readonly OpenQuestion[]>('questions');
-export const refusedQuery = defineQuery<readonly Refused[]>('refused');
+export interface Withdrawal {
+  readonly why: string;
+  /** Whether another command for the same nodes replaces it, so that they are not left alone for a while. */
+  readonly isSuperseded?: boolean;
+}
+
+/** To a disruption that waits: its cause is gone. Ignored once its nodes are tainted. */
+export const withdrawSignal = defineSignal<[Withdrawal]>('withdraw');
 export const reconsiderSignal = defineSignal<[ReconsiderOrder]>('reconsider');
 /** Returns the refusals that are left. */
 export const reconsiderUpdate = defineUpdate<readonly Refused[], [ReconsiderOrder]>('reconsider');

@@ -1,19 +1,17 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
-import { isContinueAsNewDue } from '../history-limit.js';
-import {
-  type ClaimRef,
-  type Explanation,
-  type Order,
-  type ReplaceDriftedInput,
-  type ReplaceDriftedResult,
-  type RolloutState,
-  refusals,
-  rolloutChangedSignal,
-  searchAttributes,
+import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import type {
+  ClaimRef,
+  Explanation,
+  Order,
+  ReplaceDriftedInput,
+  ReplaceDriftedResult,
+  RolloutState,
 } from '../messages.js';
+import { refusals, rolloutChangedSignal, searchAttributes } from '../messages.js';
 import { refuse } from '../people/orders.js';
 import { handleRollback } from './rollback-handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
@@ -23,7 +21,6 @@ import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
-import { Slots } from '../calls/slots.js';
 import { questionAfterFailures, questionBeforeWaves } from './rollout-questions.js';
 import { WaveReplacements } from './wave-replacements.js';
 import { counted } from '../../core/text.js';
@@ -38,19 +35,20 @@ type Live = Extract<RolloutView, { state: 'live' }>;
 /**
  * Replaces the drifted nodes of one NodePool in waves, as `driftRollout` of its policy says: a canary, then ever larger waves,
  * each with a soak after its last node is up. If too many replacements fail, the rollout stops and asks a person, or rolls back
- * to the last good template; a person can order a rollback at any time. Each node needs a slot of `disrupt`. The rollout ends as
+ * to the last good template; a person can order a rollback at any time. The rollout ends as
  * superseded when the template changes again.
  */
 export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
   const rollout = new Rollout(input);
-  try {
-    return await rollout.run();
-  } catch (error) {
-    if (!isAborted(error)) throw error;
-    return await rollout.stoppedBy(error.message);
-  } finally {
-    await CancellationScope.nonCancellable(() => rollout.release());
-  }
+  const work = async (): Promise<ReplaceDriftedResult> => {
+    try {
+      return await rollout.run();
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return rollout.stoppedBy(error.message);
+    }
+  };
+  return withRelease(work, () => rollout.release());
 }
 
 class Rollout {
@@ -71,7 +69,6 @@ class Rollout {
     const { cluster, nodePool, hash, carried } = input;
     this.activities = activitiesOf(cluster);
     this.state = carried ?? { waves: 0, replaced: 0, failed: 0, failuresInARow: 0, agreed: false, pardoned: 0 };
-    const slots = new Slots(cluster);
     setSignalHandler(rolloutChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
       `Drift of NodePool ${nodePool}`,
@@ -83,12 +80,11 @@ class Rollout {
       { NodePool: nodePool, target: hash },
     );
     this.oversight = new Oversight(this.progress, {
-      disruption: () => slots.disruption,
-      onHold: (held) => this.replacements.hold(held),
+      onHold: (order) => this.replacements.hold(order),
     });
     const { oversight, progress, outbox } = this;
     this.replacements = new WaveReplacements({
-      ...{ cluster, slots, oversight, progress, outbox },
+      ...{ cluster, oversight, progress, outbox },
       isChanged: () => this.changed,
       onReplaced: () => void (this.state = { ...this.state, replaced: this.state.replaced + 1 }),
       onFailed: (why) => this.fail(why),
@@ -117,7 +113,6 @@ class Rollout {
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);
     this.oversight.finish();
-    await this.replacements.giveBack();
   }
 
   end(outcome: ReplaceDriftedResult['outcome'], reason?: string): ReplaceDriftedResult {

@@ -50,12 +50,10 @@ export interface ReplaceNodeInput {
   readonly candidate: Candidate;
   /** Timeout of the replacement, milliseconds. */
   readonly withinMs: number;
-  /** Whether a pause is in force when it starts. */
-  readonly paused?: boolean;
 }
 
 export interface ReplaceNodeResult {
-  readonly outcome: 'replaced' | 'failed' | 'gone' | 'aborted' | 'overBudget';
+  readonly outcome: 'replaced' | 'failed' | 'gone' | 'aborted' | 'withdrawn';
   readonly reason?: string;
   readonly replacements: readonly { readonly name: string; readonly uid: string }[];
 }

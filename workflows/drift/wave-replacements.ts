@@ -1,22 +1,24 @@
-import { CancellationScope, executeChild, getExternalWorkflowHandle, ParentClosePolicy } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  executeChild,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+} from '@temporalio/workflow';
 import { messageOf } from '../../core/error-message.js';
 import { workflowIds } from '../../core/ids.js';
 import type { Outbox } from '../calls/other-workflows.js';
-import type { Slot, Slots } from '../calls/slots.js';
-import type { Candidate, ClaimRef, Order } from '../messages.js';
-import { abortSignal, holdSignal, startAttributes } from '../messages.js';
+import type { Candidate, ClaimRef, HoldOrder, Order } from '../messages.js';
+import { abortSignal, holdSignal, startAttributes, withdrawSignal } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { replaceNode } from '../replacement/replace-node.js';
 
 /** Timeout for the replacement of one node. Launch and registration have shorter timeouts of their own. */
 const replaceWithinMs = 3_600_000;
-/** How often to check slots that are still open, in case an answer was lost. */
-const slotPollMs = 3_600_000;
 
 interface WaveDeps {
   readonly cluster: string;
-  readonly slots: Slots;
   readonly oversight: Oversight;
   readonly progress: Progress;
   readonly outbox: Outbox;
@@ -26,44 +28,26 @@ interface WaveDeps {
   readonly onFailed: (why: string) => void;
 }
 
-/** The nodes of a wave, each replaced by a `replaceNode` once its slot is granted. */
+/** The nodes of a wave, each replaced by a `replaceNode` that waits for its turn. */
 export class WaveReplacements {
-  private slot: Slot | undefined;
   /** Ids of the `replaceNode` workflows that are running. */
   private readonly running = new Set<string>();
 
   constructor(private readonly deps: WaveDeps) {}
 
-  /** Requests slots and replaces each node. Returns the launched NodeClaims of each node that was replaced. */
+  /** Replaces each node. Returns the launched NodeClaims of each node that was replaced. */
   async run(chosen: readonly Candidate[], waves: number): Promise<readonly (readonly ClaimRef[])[]> {
-    const { slots, oversight, progress, isChanged } = this.deps;
+    const { oversight, progress, isChanged } = this.deps;
     await oversight.gate();
-    const slot = await slots.request('Drifted', chosen, { label: `wave-${waves}` });
-    this.slot = slot;
-    const started = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
-    slot.onAnswer = () => {
-      if (started.size === 0 && progress.phase === 'replacing')
-        progress.enter('replacing', { waitingFor: slot.waitingFor });
-    };
-    const gone = (): string[] =>
-      slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !started.has(node) ? [node] : []));
-    const newlyGranted = (): readonly Candidate[] => slot.granted.filter(({ node }) => !started.has(node));
-    const hasChanged = (): boolean =>
-      isChanged() || oversight.isAborted || gone().length > 0 || newlyGranted().length > 0;
-    while (started.size < chosen.length && !isChanged()) {
-      // A node that was removed for another reason meanwhile counts as done.
-      for (const node of gone()) started.set(node, Promise.resolve([]));
-      for (const candidate of oversight.isHeld ? [] : newlyGranted())
-        started.set(candidate.node, this.replace(candidate, waves + 1));
-      if (started.size === chosen.length) break;
-      progress.enter('replacing', { waitingFor: started.size === 0 ? slot.waitingFor : `${started.size} under way` });
-      await slot.awaitGranted({ count: chosen.length, ms: slotPollMs, or: hasChanged });
-      oversight.throwIfAborted();
-      await oversight.gate();
-    }
-    progress.enter('replacing', { waitingFor: `${[...started.keys()].join(', ')} to be replaced` });
-    const ended = await Promise.all(started.values());
-    await this.giveBack();
+    progress.enter('replacing', { waitingFor: `${chosen.map(({ node }) => node).join(', ')} to be replaced` });
+    const state = { isOver: false };
+    const replaced = Promise.all(chosen.map((candidate) => this.replace(candidate, waves + 1)));
+    const all = replaced.finally(() => void (state.isOver = true));
+    await Promise.race([all, condition(() => state.isOver || oversight.isAborted || isChanged())]);
+    oversight.throwIfAborted();
+    // Those that wait for their turn are not begun any more.
+    if (!state.isOver) this.signalAll((id) => getExternalWorkflowHandle(id).signal(withdrawSignal, { why: 'its rollout has changed' })); // prettier-ignore
+    const ended = await all;
     return ended.filter((launched) => launched !== undefined);
   }
 
@@ -87,32 +71,25 @@ export class WaveReplacements {
         onReplaced();
         return replacements;
       }
-      // It goes with a later wave.
-      if (outcome !== 'overBudget') onFailed(`${node}: ${reason ?? outcome}`);
+      // One that was withdrawn goes with a later wave.
+      if (outcome !== 'withdrawn') onFailed(`${node}: ${reason ?? outcome}`);
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw error;
       onFailed(`${node}: ${messageOf(error)}`);
     } finally {
       this.running.delete(workflowId);
-      await CancellationScope.nonCancellable(async () => this.slot?.giveBack([node]));
     }
     return undefined;
   }
 
   /** Passes a hold on to the `replaceNode` workflows that are running. */
-  hold(held: boolean): void {
-    this.signalAll((id) => getExternalWorkflowHandle(id).signal(holdSignal, held));
+  hold(order: HoldOrder): void {
+    this.signalAll((id) => getExternalWorkflowHandle(id).signal(holdSignal, order));
   }
 
   /** Ends the replacements that can still be undone. */
   abort(order: Order): void {
     this.signalAll((id) => getExternalWorkflowHandle(id).signal(abortSignal, order));
-  }
-
-  /** Returns the slot of the wave, if there is one. */
-  async giveBack(): Promise<void> {
-    await this.slot?.giveBack();
-    this.slot = undefined;
   }
 
   private signalAll(signal: (workflowId: string) => Promise<void>): void {

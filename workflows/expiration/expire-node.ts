@@ -1,22 +1,21 @@
-import { CancellationScope, continueAsNew } from '@temporalio/workflow';
+import { continueAsNew } from '@temporalio/workflow';
 import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
 import { nodeChangedSignal } from '../messages.js';
-import { Slots, type Slot } from '../calls/slots.js';
-import { isContinueAsNewDue } from '../history-limit.js';
+import { isContinueAsNewDue, withRelease } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
-import { awaitUnreadPause } from '../people/unread-pause.js';
 import type { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { DrainRequest } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
+import { Turn } from '../replacement/turn.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { expirationProgress } from './progress.js';
 import { bySuccessor } from './successor.js';
@@ -31,27 +30,28 @@ const retryMs = 10 * 60_000;
 const refusedBackOff = { firstMs: 60_000, longestMs: hour };
 /** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
 const attemptMs = hour;
-/** How long a node past its hard deadline waits for `disrupt`, which may not run, to say whether a pause holds it. */
-const answerWithinMs = 60_000;
+/** Between looks whether a pause is over that keeps a node past its hard deadline. */
+const pausedBackOff = { firstMs: 10_000, longestMs: 5 * 60_000 };
 
 type Live = Extract<ExpirationView, { state: 'live' }>;
 
 /**
- * Removes a node at `expireAfter`, as the policy of its NodePool says (expiration/replaced-first). `ReplaceFirst` waits for a
- * disruption slot (budgets, windows, rates, pauses), has replacements launched, and drains when they are initialized. Past the
+ * Removes a node at `expireAfter`, as the policy of its NodePool says (expiration/replaced-first). `ReplaceFirst` waits for its
+ * turn (budgets, windows, rates, pauses), has replacements launched, and drains when they are initialized. Past the
  * policy's hard deadline the node is drained without a replacement, unless a pause or a person holds it. `Forceful` deletes at
- * expireAfter without slot or approval, as Karpenter does.
+ * expireAfter without turn or approval, as Karpenter does.
  */
 export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResult> {
   const run = new Expiration(input);
-  try {
-    return await run.run();
-  } catch (error) {
-    if (!isAborted(error)) throw error;
-    return await run.decline('aborted', error.message);
-  } finally {
-    await CancellationScope.nonCancellable(() => run.release());
-  }
+  const work = async (): Promise<ExpireNodeResult> => {
+    try {
+      return await run.run();
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return run.decline('aborted', error.message);
+    }
+  };
+  return withRelease(work, () => run.release());
 }
 
 class Expiration {
@@ -59,14 +59,12 @@ class Expiration {
   readonly progress: Progress;
   readonly oversight: Oversight;
   private readonly question: ApprovalQuestion;
-  private readonly slots: Slots;
+  private readonly turn: Turn;
   private readonly viaProvision: NodeReplacement;
   private replacement: NodeReplacement;
   private changed = false;
-  private slot: Slot | undefined;
   private isExpedited = false;
-  /** How often in a row a pause kept the node at the last moment. */
-  private keptByPause = 0;
+  /** How often in a row a pause or the API server kept the node at the last moment. */
   private refusals = 0;
   private agreed: boolean;
 
@@ -76,10 +74,14 @@ class Expiration {
     this.agreed = agreed;
     this.viaProvision = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.replacement = this.viaProvision;
-    this.slots = new Slots(cluster);
-    setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = expirationProgress(input);
-    this.oversight = new Oversight(this.progress, { disruption: () => this.slots.disruption });
+    this.oversight = new Oversight(this.progress);
+    const { progress, oversight } = this;
+    this.turn = new Turn({ cluster, progress, oversight, replacement: () => this.replacement });
+    setSignalHandler(nodeChangedSignal, () => {
+      this.changed = true;
+      this.turn.wake();
+    });
     this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }
 
@@ -94,11 +96,10 @@ class Expiration {
     }
   }
 
-  /** Undoes the steps, returns the slot, and answers pending orders. */
+  /** Undoes the steps, and answers pending orders. */
   async release(): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
-    await this.returnSlot();
     await ordersAnswered();
   }
 
@@ -153,18 +154,22 @@ class Expiration {
     const { candidate } = view;
     const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isPastHardDeadline(view);
     if (!isAsked) this.question.withdraw();
-    if (isPastHardDeadline(view)) return this.force(candidate);
-    if (candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
+    // Past the hard deadline budgets, windows and approvals are ignored. A pause still holds the node.
+    if (isPastHardDeadline(view) || candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
     if (view.leftAlone !== undefined) {
+      await this.turn.leave('Expired', [candidate]);
       await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
       return undefined;
     }
     const refusal = await this.consent(view);
     if (refusal !== undefined) return refusal;
     if (!this.agreed && view.approval !== undefined) return undefined;
-    if (!(await this.acquireSlot(view, candidate))) return undefined;
+    const replacement = this.begin(view);
+    await this.oversight.gate();
+    const tainted = await this.turn.take('Expired', [candidate], { atMostMs: untilHardDeadlineMs(view) });
+    if (tainted === undefined || tainted.refused.length > 0) return undefined;
     if (view.noRoom !== undefined) return this.terminate('forced', unlessPaused(candidate));
-    const outcome = await this.replace(view, candidate);
+    const outcome = await this.replace(view, candidate, replacement);
     if (outcome === 'ready') return this.terminate('replaced', unlessPaused(candidate));
     if (outcome === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
     return undefined;
@@ -178,6 +183,7 @@ class Expiration {
       yes: 'launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold',
     };
     const interrupt = (): boolean => this.changed;
+    if (view.candidate !== undefined) await this.turn.leave('Expired', [view.candidate]);
     const consent = await this.question.ask(view.approval, question, {
       interrupt,
       atMostMs: untilHardDeadlineMs(view),
@@ -189,48 +195,18 @@ class Expiration {
     if (view.mustGoAt === undefined) return this.decline('rejected', why);
     await this.pause(view, `the hard deadline: ${why}`, untilHardDeadlineMs(view));
     const after = await this.readView();
-    return after === undefined ? this.end('gone') : this.force(after.candidate);
+    return after === undefined ? this.end('gone') : this.terminate('forced', unlessPaused(after.candidate));
   }
 
-  /** Past the hard deadline budgets, windows and approvals are ignored. A pause still holds the node. */
-  private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult | undefined> {
-    if (candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
-    const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
-    await slot.awaitGranted({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
-    while (slot.refused.some(({ paused }) => paused === true)) {
-      this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      await slot.awaitAnswer({ ms: rereadEveryMs, or: () => this.changed || this.oversight.isAborted });
-      this.oversight.throwIfAborted();
-      if ((await this.readView()) === undefined) return this.end('gone');
-      await this.continueAsNewIfLong();
-    }
-    return this.terminate('forced', unlessPaused(candidate));
-  }
-
-  /** Waits for a disruption slot. Returns false if the policy and the node have to be read again. */
-  private async acquireSlot(view: Live, candidate: Candidate): Promise<boolean> {
-    await this.oversight.gate();
-    const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
-    while (slot.granted.length === 0) {
-      this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor, until: view.mustGoAt });
-      const answer = await slot.awaitAnswer({
-        ms: Math.min(untilHardDeadlineMs(view), rereadEveryMs),
-        or: () => this.changed,
-      });
-      this.oversight.throwIfAborted();
-      if (answer !== 'granted' && (this.changed || answer === 'none')) return false;
-    }
-    return true;
-  }
-
-  /** Launches the replacement and waits until it is initialized. Undoes the steps if the attempt is held or fails. */
-  private async replace(view: Live, candidate: Candidate): Promise<'ready' | 'failed' | 'held'> {
+  /** Launches the replacement and waits until it is initialized. Undoes the steps if the attempt is stopped or fails. */
+  private async replace(
+    view: Live,
+    candidate: Candidate,
+    replacement: NodeReplacement,
+  ): Promise<'ready' | 'failed' | 'stopped'> {
     const { oversight } = this;
-    await oversight.gate();
     const wait = Math.min(attemptMs, untilHardDeadlineMs(view));
-    const replacement = this.begin(view);
-    const { overBudget } = await replacement.taint('Expired', [candidate]);
-    const refused = overBudget ?? (await replacement.launch(wait));
+    const refused = await replacement.launch(wait);
     this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: workflowNow() + wait,
@@ -238,17 +214,15 @@ class Expiration {
     });
     const stops = (): boolean => oversight.isHeld || oversight.isAborted;
     const readiness: Readiness =
-      refused === undefined ? await replacement.awaitReady(wait, stops) : { state: 'failed', why: refused };
+      refused === undefined
+        ? await this.turn.awaitReady({ reason: 'Expired', nodes: [candidate] }, wait, stops)
+        : { state: 'failed', why: refused };
     oversight.throwIfAborted();
-    if (oversight.isHeld || readiness.state === 'interrupted') {
-      // A hold may last for hours, so the attempt starts again afterwards.
-      await replacement.whileHeld(oversight);
-      return 'held';
-    }
-    if (readiness.state === 'ready') return 'ready';
-    this.progress.addFacts({ 'last attempt': readiness.why });
+    if (readiness.state === 'ready' && !oversight.isHeld) return 'ready';
     await replacement.undo();
-    await this.returnSlot();
+    // A hold or a pause may last for hours, so the attempt starts again afterwards.
+    if (oversight.isHeld || readiness.state === 'interrupted' || readiness.state === 'ready') return 'stopped';
+    this.progress.addFacts({ 'last attempt': readiness.why });
     return 'failed';
   }
 
@@ -256,11 +230,6 @@ class Expiration {
     const { replacement, viaProvision, input } = this;
     return (this.replacement =
       successor === undefined ? viaProvision : bySuccessor(input.cluster, replacement, successor));
-  }
-
-  private async returnSlot(): Promise<void> {
-    await this.slot?.giveBack();
-    this.slot = undefined;
   }
 
   private async pause(view: Live, waitingFor: string, ms: number): Promise<void> {
@@ -274,30 +243,23 @@ class Expiration {
     outcome: 'replaced' | 'forced',
     more: Pick<DrainRequest, 'unlessPaused' | 'unlessRefused'> = {},
   ): Promise<ExpireNodeResult | undefined> {
-    const { claim, nodePool, cluster } = this.input;
+    const { claim, nodePool } = this.input;
     await this.oversight.gate();
     this.oversight.passPointOfNoReturn();
     this.progress.enter('draining', { waitingFor: claim.name });
     const end = await this.replacement.drain({ claim, nodePool, reason: 'expired', ...more });
     if (!('why' in end)) return this.end(outcome);
     await this.replacement.undoDrain(this.oversight);
-    await this.returnSlot();
-    if (end.state === 'refused') await this.awaitDeletable(end.why);
-    else await awaitUnreadPause(cluster, this, { why: end.why, attempts: ++this.keptByPause });
-    return undefined;
-  }
-
-  /** The node is free meanwhile, and counts against no budget. */
-  private async awaitDeletable(why: string): Promise<void> {
-    const wait = backOffMs(++this.refusals, refusedBackOff);
-    this.progress.enter('waiting', { waitingFor: why, until: workflowNow() + wait });
+    // The node is free meanwhile, and counts against no budget.
+    const wait = backOffMs(++this.refusals, end.state === 'paused' ? pausedBackOff : refusedBackOff);
+    this.progress.enter('waiting', { waitingFor: end.why, until: workflowNow() + wait });
     await this.oversight.wait(wait, { summary: 'try the deletion again', until: () => this.changed, retryable: true });
+    return undefined;
   }
 
   /** Continues as new if the history is long, but not before pending orders are carried out. */
   private async continueAsNewIfLong(): Promise<void> {
     if (!(await isContinueAsNewDue(this.oversight))) return;
-    await this.replacement.undo();
     const { agreed } = this;
     const { askedUntil } = this.question;
     await continueAsNew<typeof expireNode>({ ...this.input, agreed, askedUntil });

@@ -1,4 +1,4 @@
-import { condition, patched } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { ClaimRef, LaunchOutcome, LaunchSettlement } from '../messages.js';
 import { replacementSettledSignal } from '../messages.js';
@@ -27,9 +27,6 @@ export class AwaitedLaunches {
   /** By uid of the NodeClaim. */
   private readonly settled = new Map<string, Omit<LaunchSettlement, 'uid'>>();
 
-  /** In runs that began before a failure ended the wait. */
-  private waitsForAll = false;
-
   constructor(private readonly cluster: string) {
     setSignalHandler(replacementSettledSignal, ({ uid, ...settlement }) => void this.settled.set(uid, settlement));
   }
@@ -40,10 +37,8 @@ export class AwaitedLaunches {
    */
   verdict(claims: readonly ClaimRef[]): 'ready' | 'failed' | undefined {
     const outcomes = claims.map((claim) => this.outcomeOf(claim));
-    const isUnderWay = outcomes.includes(undefined);
-    if (outcomes.some((outcome) => outcome !== undefined && outcome !== 'initialized'))
-      return isUnderWay && this.waitsForAll ? undefined : 'failed';
-    return isUnderWay ? undefined : 'ready';
+    if (outcomes.some((outcome) => outcome !== undefined && outcome !== 'initialized')) return 'failed';
+    return outcomes.includes(undefined) ? undefined : 'ready';
   }
 
   /** What became of the first launch that did not succeed, in words; undefined where all did or are under way. */
@@ -65,7 +60,6 @@ export class AwaitedLaunches {
     ms,
     summary,
   }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
-    this.waitsForAll = !patched('first-failed-launch-ends-wait');
     const over = (): boolean => settled() || interrupt();
     const deadline = workflowNow() + Math.max(1, ms);
     while (!over()) {

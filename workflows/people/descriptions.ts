@@ -10,7 +10,6 @@ interface Described {
 }
 
 const by = { actor: 'ann', reason: 'release' };
-const nodes = [{ claim: { name: 'default-abc', uid: '0001' }, node: 'node-1', nodePool: 'default' }];
 const later = 1_900_000_000_000;
 
 const orders = {
@@ -39,7 +38,7 @@ const orders = {
   rollback: { what: 'Ends the rollout, and writes the last good template back to the NodePool.', example: by },
   pause: {
     what:
-      'Stops voluntary disruption in a scope: kind cluster, or nodePool, node or reason with a name. "ttl" such as 2h or ' +
+      'Stops voluntary disruption in a scope, by a DisruptionPause object: kind cluster, or nodePool, node or reason with a name. "ttl" such as 2h or ' +
       '"until" (milliseconds of the epoch) ends it by itself.',
     example: { ...by, scope: { kind: 'nodePool', name: 'default' }, ttl: '2h' },
   },
@@ -57,10 +56,7 @@ const questions = {
   explain: { what: 'What it does, what it waits for, and why.' },
   phase: { what: 'The phase of the workflow.' },
   whyNot: { what: 'Why a node is not disrupted, by name.', example: 'node-1' },
-  pauses: { what: 'Who paused what, why, and until when.' },
-  running: { what: 'Disruptions that are running.' },
-  questions: { what: 'Commands that wait for approval. They take no disruption slot before that.' },
-  refused: { what: 'Commands that people refused, why, and until when they are not proposed again.' },
+  running: { what: 'Commands that were started and have not ended.' },
   budgets: { what: 'How many nodes of each NodePool may be disrupted now, and by which budget.' },
   capacity: { what: 'How many nodes each NodePool has, what they cost and would cost at least, dollars per hour.' },
   leastPossible: { what: 'What the nodes of all NodePools would cost at least, dollars per hour.' },
@@ -74,12 +70,9 @@ const questions = {
 /** Sent by Stowage itself; a person who sends the example has the same effect. */
 const internal = {
   clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
-  pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted.' },
-  pausesInForce: {
-    what: 'From `disrupt`: all pauses in force. A workflow that none of them applies to is no longer held.',
-    example: [{ kind: 'nodePool', name: 'default' }],
+  nodeChanged: {
+    what: 'From the operator: the NodeClaim, its Node, or something that its disruption waits for changed.',
   },
-  nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
   rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed.' },
   replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed.' },
   podsPending: { what: 'From the operator: there are pending pods.' },
@@ -91,7 +84,10 @@ const internal = {
     what: 'From `provision`: pods are on their way to these nodes.',
     example: [{ node: 'node-1', until: later }],
   },
-  withdraw: { what: 'From `disrupt`: the cause of the question is gone.', example: { why: 'node-1 is gone' } },
+  withdraw: {
+    what: 'From `disrupt` or a rollout: the cause of what waits is gone.',
+    example: { why: 'node-1 is gone' },
+  },
   steer: {
     what: 'From `consolidate`: it begins to drain; its pods should go to these nodes.',
     example: { workflowId: 'prod/consolidate/1', targets: ['node-2'] },
@@ -100,19 +96,6 @@ const internal = {
   disruptionFinished: {
     what: 'From `consolidate`: the command has ended.',
     example: { workflowId: 'prod/consolidate/1', outcome: 'abandoned', reason: 'pods have come' },
-  },
-  slotRequest: {
-    what: 'From a disruption: asks for slots to disrupt nodes.',
-    example: { id: 'prod/repair/1#slot', workflowId: 'prod/repair/1', reason: 'Unhealthy', candidates: nodes },
-  },
-  slotDecided: {
-    what: 'From `disrupt`: which nodes are granted, and what the others wait for.',
-    example: { id: 'prod/repair/1#slot', granted: [], refused: [{ node: 'node-1', why: 'paused' }] },
-  },
-  slotReturned: { what: 'From a disruption: returns nodes of a slot.', example: { id: 'prod/repair/1#slot' } },
-  slotsKnown: {
-    what: 'From `disrupt`: the slots of this workflow that it knows. Others are asked for again, and those that are not held returned.',
-    example: { ids: ['prod/repair/1#slot'] },
   },
   launchSettled: {
     what: 'From a launch: it has stopped; its instance, if there is one.',

@@ -8,7 +8,6 @@ import {
   expediteUpdate,
   holdSignal,
   holdUpdate,
-  pausesInForceSignal,
   rejectSignal,
   rejectUpdate,
   retrySignal,
@@ -19,7 +18,7 @@ import type { Progress } from '../progress.js';
 import type { AcceptedOrders } from './accepted-orders.js';
 import type { Consent } from './consent.js';
 import { withReason } from './consent.js';
-import { isHeldByPause, type Disruption, type Hold } from './hold.js';
+import type { Hold } from './hold.js';
 import { checkActor, handleOrder, handleOrderSignal } from './orders.js';
 import type { PendingApproval } from './pending-approval.js';
 import type { Waits } from './waits.js';
@@ -30,8 +29,6 @@ interface OrderTargets {
   readonly approval: PendingApproval;
   readonly waits: Waits;
   readonly accepted: AcceptedOrders;
-  /** What the workflow disrupts now; absent where pauses do not hold it. */
-  readonly disruption: (() => Disruption | undefined) | undefined;
   /** Handles `expedite` and `retry` at any time. */
   readonly onExpedite?: (order: ExpediteOrder) => void;
   readonly onRetry?: (order: Order) => void;
@@ -43,7 +40,6 @@ interface OrderTargets {
 export function handleOversightOrders(deps: OrderTargets): void {
   const handlers = new OrderHandlers(deps);
   handlers.handleHold();
-  if (deps.disruption !== undefined) handlers.handlePauses(deps.disruption);
   handlers.handleAnswers();
   handlers.handleExpedite();
 }
@@ -51,28 +47,13 @@ export function handleOversightOrders(deps: OrderTargets): void {
 class OrderHandlers {
   constructor(private readonly deps: OrderTargets) {}
 
-  /** A pause holds for as long as `disrupt` says so, also where the signal of its end was missed (invariants/pauses-hold). */
-  handlePauses(disruption: () => Disruption | undefined): void {
-    setSignalHandler(pausesInForceSignal, (scopes) => {
-      this.deps.held.pause(isHeldByPause(disruption(), scopes));
-    });
-  }
-
   handleHold(): void {
-    const holdSignalled = (hold: boolean | HoldOrder): void => {
-      if (typeof hold === 'boolean') this.deps.held.pause(hold);
-      else
-        handleOrderSignal(this.deps.progress, 'hold', {
-          check: () => this.deps.accepted.checkHold(hold),
-          act: () => this.hold(hold),
-        });
-    };
-    setSignalHandler(holdSignal, holdSignalled);
-    setUpdateHandler(
-      holdUpdate,
-      (hold) => this.answered(() => this.hold(hold)),
-      (hold) => this.deps.accepted.checkHold(hold),
-    );
+    handleOrder(this.deps.progress, {
+      ...{ signal: holdSignal, update: holdUpdate },
+      check: (order) => this.deps.accepted.checkHold(order),
+      act: (order) => this.hold(order),
+      answered: (done) => this.answered(done),
+    });
   }
 
   handleAnswers(): void {

@@ -1,5 +1,5 @@
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
-import { ApplicationFailure, log } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, isCancellation, log } from '@temporalio/workflow';
 import { setSignalHandler, setUpdateHandler } from '../handlers.js';
 import type { Order, Refusal } from '../messages.js';
 import { refusals } from '../messages.js';
@@ -70,6 +70,48 @@ export function handleOrder<Payload, Answer>(progress: Progress, handler: OrderH
   setUpdateHandler(update, (order) => answered?.(() => act(order)) ?? act(order), check);
 }
 
+/** As `handleOrder`, for an order that an activity carries out: it may refuse it too. */
+export function handleWrittenOrder<Payload, Answer>(
+  progress: Progress,
+  {
+    signal,
+    update,
+    check,
+    act,
+  }: Pick<OrderHandler<Payload, Answer>, 'signal' | 'update' | 'check'> & {
+    readonly act: (order: Payload) => Promise<Answer>;
+  },
+): void {
+  const written = async (order: Payload): Promise<Answer> => {
+    try {
+      return await act(order);
+    } catch (error) {
+      // The sender is to see the refusal, and not the activity.
+      if (error instanceof ActivityFailure && error.cause instanceof ApplicationFailure) throw error.cause;
+      throw error;
+    }
+  };
+  setUpdateHandler(update, written, check);
+  const signalled = async (order: Payload): Promise<void> => {
+    let done: Promise<unknown> = Promise.resolve();
+    const act = (): void => {
+      done = written(order).catch((error: unknown) => {
+        if (isCancellation(error)) throw error;
+        noteRefused(progress, signal.name, error);
+      });
+    };
+    handleOrderSignal(progress, signal.name, { check: () => check(order), act });
+    await done;
+  };
+  setSignalHandler(signal, signalled);
+}
+
+function noteRefused(progress: Progress, name: string, error: unknown): void {
+  const message = messageOf(error);
+  log.info('an order was not obeyed', { order: name, why: message });
+  progress.addFacts({ 'last order refused': `${name}: ${message}` });
+}
+
 /**
  * Carries out an order that came as a signal, or notes in `explain` why it is refused: a signal has no answer, and an exception
  * in its handler would block the workflow.
@@ -82,9 +124,7 @@ export function handleOrderSignal(
   try {
     check();
   } catch (error) {
-    const message = messageOf(error);
-    log.info('an order was not obeyed', { order: name, why: message });
-    progress.addFacts({ 'last order refused': `${name}: ${message}` });
+    noteRefused(progress, name, error);
     return;
   }
   act();

@@ -101,6 +101,8 @@ export const refusals = {
   /** Pods would lose the protection of a PodDisruptionBudget or of do-not-disrupt, and the order does not say `force`. */
   breaksProtection: 'BreaksProtection',
   notPaused: 'NotPaused',
+  /** The cluster lacks the kind of object that the order writes. */
+  notInstalled: 'NotInstalled',
   /** Nothing was refused for that node or NodePool. */
   nothingRefused: 'NothingRefused',
   /** No good template is recorded, or the nodes did not drift from it. */
@@ -115,8 +117,7 @@ export const approveSignal = defineSignal<[Order]>('approve');
 export const rejectSignal = defineSignal<[Order]>('reject');
 export const abortSignal = defineSignal<[Order]>('abort');
 export const retrySignal = defineSignal<[Order]>('retry');
-/** `disrupt` sends a boolean when a pause begins or ends; people send a HoldOrder. */
-export const holdSignal = defineSignal<[boolean | HoldOrder]>('hold');
+export const holdSignal = defineSignal<[HoldOrder]>('hold');
 
 export const approveUpdate = defineUpdate<Explanation, [Order]>('approve');
 export const rejectUpdate = defineUpdate<Explanation, [Order]>('reject');

@@ -6,7 +6,6 @@ import { AcceptedOrders } from './accepted-orders.js';
 import type { Consent, Question } from './consent.js';
 import { consentText } from './consent.js';
 import { Hold, heldPhase } from './hold.js';
-import type { Disruption } from './hold.js';
 import { handleOversightOrders } from './order-handlers.js';
 import { PendingApproval } from './pending-approval.js';
 import type { Progress } from '../progress.js';
@@ -14,10 +13,6 @@ import { Waits } from './waits.js';
 import type { WaitEnd } from './waits.js';
 
 export interface OversightOptions {
-  /** What the workflow disrupts now, as `disrupt` knows it; undefined where pauses do not hold it. */
-  readonly disruption: (() => Disruption | undefined) | undefined;
-  /** Whether a pause is in force when it starts. */
-  readonly paused?: boolean;
   /** The hold carried over from the run before. */
   readonly heldBy?: HoldOrder;
   /** Handles `expedite` at any time; without it the order is accepted only during `wait`. */
@@ -25,7 +20,7 @@ export interface OversightOptions {
   /** Handles `retry` at any time; without it the order is accepted only during a retryable `wait`. */
   readonly onRetry?: (order: Order) => void;
   /** Called when a hold begins or ends. */
-  readonly onHold?: (held: boolean) => void;
+  readonly onHold?: (order: HoldOrder) => void;
   /** Which pods would lose their protection by an `expedite` order, in words: such an order has to say `force`. */
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
@@ -46,10 +41,9 @@ export class Oversight {
 
   constructor(
     private readonly progress: Progress,
-    options: OversightOptions,
+    options: OversightOptions = {},
   ) {
-    const { paused = false, heldBy } = options;
-    this.held = new Hold(progress, paused, heldBy, (held) => options.onHold?.(held));
+    this.held = new Hold(progress, options.heldBy, (order) => options.onHold?.(order));
     this.approval = new PendingApproval(progress);
     const { progress: shown, held, approval, waits } = this;
     this.accepted = new AcceptedOrders({
@@ -82,30 +76,25 @@ export class Oversight {
     return this.isAnswerWaiting || this.heldBy !== undefined || this.isAborted;
   }
 
-  /** Whether a pause or a person holds it. */
+  /** Whether a person holds it. */
   get isHeld(): boolean {
     return this.held.isActive;
   }
 
   /**
-   * To be called before each irreversible step: waits while a pause or a person holds the workflow, and throws (`isAborted`)
-   * after an abort. `release` undoes the steps when waiting begins, and `restore` takes them again when it ends.
+   * To be called before each irreversible step, with nothing to undo: waits while a person holds the workflow, and throws (`isAborted`) after an
+   * abort.
    */
-  async gate(whileHeld?: {
-    readonly release: () => Promise<void>;
-    readonly restore: () => Promise<void>;
-  }): Promise<void> {
+  async gate(): Promise<void> {
     this.throwIfAborted();
     while (this.isHeld) {
       const { phase } = this.progress;
       this.progress.enter(heldPhase, { waitingFor: this.held.waitingFor });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
-      await whileHeld?.release();
       await this.waits.until(() => !this.isHeld || this.isAborted);
       this.progress.attributes([{ key: searchAttributes.paused, value: false }]);
       this.progress.enter(phase);
       this.throwIfAborted();
-      await whileHeld?.restore();
     }
   }
 

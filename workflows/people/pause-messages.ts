@@ -1,7 +1,7 @@
-import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Order } from './oversight-messages.js';
 
-/* Orders to pause and resume disruption, which `disrupt` keeps. workflows/messages.ts exports them. */
+/* Orders to pause and resume disruption, which `disrupt` writes as DisruptionPauses. workflows/messages.ts exports them. */
 
 /** What a pause applies to. */
 export interface PauseScope {
@@ -11,9 +11,6 @@ export interface PauseScope {
   /** Limits a pause of a NodePool to this reason. */
   readonly reason?: string;
 }
-
-/** `disrupt` keeps so many pauses at most, the widest: they are carried by continue-as-new. */
-export const mostPauses = 100;
 
 export interface Pause {
   readonly scope: PauseScope;
@@ -33,18 +30,7 @@ export interface ResumeOrder extends Order {
   readonly scope: PauseScope;
 }
 
-/** Pauses and resumptions that have still to be written to Kubernetes. They are in force already. */
-export interface PauseWrites {
-  readonly write: readonly Pause[];
-  readonly remove: readonly PauseScope[];
-}
-
-/** DisruptionPauses were written or deleted in Kubernetes. */
-export const pausesChangedSignal = defineSignal('pausesChanged');
-/** From `disrupt` to a workflow that a pause holds, with the scopes of all pauses: it may have missed the end of its own. */
-export const pausesInForceSignal = defineSignal<[readonly PauseScope[]]>('pausesInForce');
 export const pauseSignal = defineSignal<[PauseOrder]>('pause');
 export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
 export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');
 export const resumeUpdate = defineUpdate<readonly Pause[], [ResumeOrder]>('resume');
-export const pausesQuery = defineQuery<readonly Pause[]>('pauses');

@@ -1,4 +1,4 @@
-import { CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
+import { condition, continueAsNew } from '@temporalio/workflow';
 import type { ResolvedRepairStep, RepairView } from '../../activities/repair/contract.js';
 import { workflowNow } from '../clock.js';
 import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
@@ -8,14 +8,14 @@ import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { isContinueAsNewDue } from '../history-limit.js';
+import { isContinueAsNewDue, withRelease } from '../history-limit.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { repairQuestion } from './repair-question.js';
 import { RepairTermination } from './repair-termination.js';
-import { Slots, type Slot } from '../calls/slots.js';
+import { Turn } from '../replacement/turn.js';
 import { setSignalHandler } from '../handlers.js';
 import { timeText } from '../../core/time.js';
 
@@ -33,14 +33,15 @@ type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
  */
 export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
   const repair = new Repair(input);
-  try {
-    return await repair.run();
-  } catch (error) {
-    if (!isAborted(error)) throw error;
-    return await repair.decline(error.message);
-  } finally {
-    await CancellationScope.nonCancellable(() => repair.release());
-  }
+  const work = async (): Promise<RepairNodeResult> => {
+    try {
+      return await repair.run();
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return repair.decline(error.message);
+    }
+  };
+  return withRelease(work, () => repair.release());
 }
 
 class Repair {
@@ -51,8 +52,7 @@ class Repair {
   private readonly question: ApprovalQuestion;
   private readonly steps: string[] = [];
   private changed = false;
-  private readonly slots: Slots;
-  private slot: Slot | undefined;
+  private readonly turn: Turn;
   private readonly termination: RepairTermination;
   private agreed: boolean;
   /** The unhealthy condition, as last seen. */
@@ -63,10 +63,10 @@ class Repair {
     this.agreed = input.agreed ?? false;
     this.activities = activitiesOf(cluster);
     this.replacement = new NodeReplacement(cluster, new ViaProvision(cluster));
-    this.slots = new Slots(cluster);
     this.termination = new RepairTermination(input, this.replacement);
     setSignalHandler(nodeChangedSignal, () => {
       this.changed = true;
+      this.turn.wake();
       this.termination.noteChange();
     });
     this.progress = new Progress(
@@ -79,7 +79,9 @@ class Repair {
       ],
       { NodeClaim: claim.name, NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress, { disruption: () => this.slots.disruption });
+    this.oversight = new Oversight(this.progress);
+    const { progress, oversight, replacement } = this;
+    this.turn = new Turn({ cluster, progress, oversight, replacement: () => replacement });
     this.question = new ApprovalQuestion(this.oversight);
   }
 
@@ -88,10 +90,9 @@ class Repair {
     if (due.state !== 'unhealthy') return this.endOf(due);
     const refusal = await this.consent(due);
     if (refusal !== undefined) return refusal;
-    const elsewhere = await this.acquireSlot(due);
-    if (elsewhere !== undefined) return elsewhere;
     for (const step of due.steps) {
-      await this.oversight.gate();
+      const gone = await this.stayReady(due);
+      if (gone !== undefined) return gone;
       const view = await this.inspect();
       if (view.state !== 'unhealthy' && !this.termination.isStarted) return this.endOf(view);
       this.steps.push(step.action);
@@ -150,24 +151,26 @@ class Repair {
   }
 
   /**
-   * Waits for a slot of `disrupt`, which counts the node and passes pauses on (budgets/every-disruption-asks). Budgets do not
-   * apply to unhealthy nodes; windows and rates that name `Unhealthy` do. Returns a result if the node recovers or is removed
-   * meanwhile.
+   * Waits for its turn (budgets/every-disruption-asks). Budgets do not apply to unhealthy nodes; pauses do, and windows and rates that name
+   * `Unhealthy`. Returns a result if the node recovers or is removed meanwhile.
    */
-  private async acquireSlot({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
-    if (candidate === undefined) return undefined;
-    this.slot = await this.slots.request('Unhealthy', [candidate]);
-    for (;;) {
-      this.changed = false;
-      if (await this.slot.awaitGranted({ ms: slowPollMs, or: () => this.changed || this.oversight.isAborted })) {
-        return undefined;
-      }
-      this.oversight.throwIfAborted();
+  private async takeTurn({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
+    while ((await this.turn.take('Unhealthy', [candidate])) === undefined) {
+      await this.oversight.gate();
       const view = await this.inspect();
       if (view.state !== 'unhealthy') return this.endOf(view);
-      this.progress.enter('waiting for a disruption slot', { waitingFor: this.slot.waitingFor });
-      await this.continueAsNewIfLong();
+      if (this.steps.length === 0) await this.continueAsNewIfLong();
     }
+    return undefined;
+  }
+
+  /** Before each step: a pause or a person may stop it. The node is free meanwhile. */
+  private async stayReady(due: Unhealthy): Promise<RepairNodeResult | undefined> {
+    const { oversight, replacement } = this;
+    if (this.termination.isStarted) return undefined;
+    if (oversight.isHeld) await replacement.undo();
+    await oversight.gate();
+    return this.takeTurn(due);
   }
 
   /** Called only before the first repair step, so the next run can start from the beginning. */
@@ -182,16 +185,14 @@ class Repair {
     return view;
   }
 
-  private async takeStep(
-    step: ResolvedRepairStep,
-    { nodeName, providerId, condition: what }: Unhealthy,
-  ): Promise<RepairNodeResult | undefined> {
+  private async takeStep(step: ResolvedRepairStep, due: Unhealthy): Promise<RepairNodeResult | undefined> {
+    const { providerId, condition: what } = due;
     const { claim } = this.input;
     if (step.action === 'Reboot') return this.reboot(step, providerId);
     if (!this.termination.isStarted) {
       await this.activities.kube.countRepair({ claim, condition: what.split('=')[0] ?? '' });
     }
-    return step.action === 'Replace' ? this.replace(step, nodeName) : this.force(step);
+    return step.action === 'Replace' ? this.replace(step, due) : this.force(step, due);
   }
 
   private async reboot({ waitMs }: ResolvedRepairStep, providerId: string): Promise<RepairNodeResult | undefined> {
@@ -219,38 +220,39 @@ class Repair {
   }
 
   /** Step Replace: launches replacements, then drains, with PodDisruptionBudgets respected. */
-  private async replace({ waitMs }: ResolvedRepairStep, nodeName: string): Promise<RepairNodeResult | undefined> {
-    const { claim } = this.input;
+  private async replace({ waitMs }: ResolvedRepairStep, due: Unhealthy): Promise<RepairNodeResult | undefined> {
+    const { candidate } = due;
     const { oversight, replacement } = this;
     const end = workflowNow() + waitMs;
     const stops = (): boolean => oversight.isHeld || oversight.isAborted;
     let state: Readiness['state'];
-    do {
-      await oversight.gate();
+    for (;;) {
       this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
-      await replacement.taint('Unhealthy', [{ claim, node: nodeName }]);
       await replacement.launch(waitMs);
-      ({ state } = await replacement.awaitReady(waitMs, stops));
-      if (stops() || state === 'interrupted') await replacement.undo();
-    } while (stops() || state === 'interrupted');
+      ({ state } = await this.turn.awaitReady({ reason: 'Unhealthy', nodes: [candidate] }, waitMs, stops));
+      if (!stops() && state !== 'interrupted') break;
+      await replacement.undo();
+      const gone = await this.stayReady(due);
+      if (gone !== undefined) return gone;
+    }
     this.progress.addFacts({ replacement: state });
     const view = await this.inspect();
     if (view.state !== 'unhealthy') return this.endOf(view);
-    this.terminate(undefined);
+    this.terminate(due, undefined);
     return this.awaitGone(Math.max(1, end - workflowNow()));
   }
 
   /** Step Force: ends the protection of pods (repair/forced), by a deadline of now on a new or running drain. */
-  private async force({ waitMs }: ResolvedRepairStep): Promise<RepairNodeResult | undefined> {
+  private async force({ waitMs }: ResolvedRepairStep, due: Unhealthy): Promise<RepairNodeResult | undefined> {
     const deadline = workflowNow();
     if (this.termination.isStarted) await this.termination.expedite(deadline);
-    else this.terminate(deadline);
+    else this.terminate(due, deadline);
     return this.awaitGone(waitMs);
   }
 
-  private terminate(deadline: number | undefined): void {
+  private terminate({ nodeName }: Unhealthy, deadline: number | undefined): void {
     this.oversight.passPointOfNoReturn();
-    this.termination.start(deadline);
+    this.termination.start(nodeName, deadline);
   }
 
   private async awaitGone(ms: number): Promise<RepairNodeResult | undefined> {
@@ -294,7 +296,6 @@ class Repair {
 
   async release(): Promise<void> {
     await this.replacement.undo();
-    await this.slot?.giveBack();
     await ordersAnswered();
   }
 }

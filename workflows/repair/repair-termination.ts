@@ -9,10 +9,13 @@ import type { NodeReplacement } from '../replacement/replacement.js';
 /** The operator signals changes of the NodeClaim; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
 
+const pausePollMs = 60_000;
+
 /** The termination of an unhealthy node. It runs beside the repair steps, since a later step may shorten its deadline. */
 export class RepairTermination {
   private state: { isDone: boolean; failure?: unknown } | undefined;
   private changed = false;
+  private node = '';
 
   constructor(
     private readonly input: RepairNodeInput,
@@ -33,7 +36,8 @@ export class RepairTermination {
   }
 
   /** Starts the drain; pods lose their protection at the deadline, if there is one. */
-  start(deadline: number | undefined): void {
+  start(node: string, deadline: number | undefined): void {
+    this.node = node;
     const state: NonNullable<RepairTermination['state']> = { isDone: false };
     this.state = state;
     void this.run(deadline).then(
@@ -61,12 +65,18 @@ export class RepairTermination {
 
   private async run(deadline: number | undefined): Promise<void> {
     const { claim, nodePool } = this.input;
-    const end = await this.replacement.drain({
-      claim,
-      nodePool,
-      reason: 'unhealthy',
+    const request = {
+      ...{ claim, nodePool, reason: 'unhealthy' },
       ...(deadline === undefined ? {} : { deadline }),
-    });
+      unlessPaused: { reason: 'Unhealthy', node: this.node },
+    };
+    let end = await this.replacement.drain(request);
+    // A pause that began in the last moment: the step goes on when it is over.
+    while (end.state === 'paused') {
+      this.changed = false;
+      await condition(() => this.changed, pausePollMs, { summary: 'the pause to end' });
+      end = await this.replacement.drain(request);
+    }
     if (end.state !== 'elsewhere') return;
     // Another workflow drains the node already: pass on the deadline of this one.
     if (deadline !== undefined) await this.expedite(deadline);

@@ -1,40 +1,43 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { continueAsNew } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
+import { setSignalHandler } from '../handlers.js';
+import { isContinueAsNewDue, withRelease } from '../history-limit.js';
 import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
-import { searchAttributes } from '../messages.js';
+import { nodeChangedSignal, searchAttributes, withdrawSignal } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
-import { Oversight } from '../people/oversight.js';
-import { awaitUnreadPause } from '../people/unread-pause.js';
+import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from './replacement.js';
-import type { TerminationEnd } from '../termination/start-termination.js';
 import type { Readiness } from './source.js';
+import { Turn } from './turn.js';
 import { ViaProvision } from './via-provision.js';
 
 /**
- * Replaces one node whose disruption slot is granted (commands/replacements-first). When a pause or a person holds it, it undoes
- * its steps and starts again afterwards. Launched nodes stay as capacity.
+ * Replaces one node once its turn comes (commands/replacements-first). When a pause or a person stops it, it undoes its steps and starts again
+ * afterwards. Launched nodes stay as capacity.
  */
 export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
   const run = new ReplaceNodeRun(input);
-  try {
-    return await run.run();
-  } catch (error) {
-    if (!isAborted(error)) throw error;
-    return run.end('aborted', error.message);
-  } finally {
-    await CancellationScope.nonCancellable(() => run.release());
-  }
+  const work = async (): Promise<ReplaceNodeResult> => {
+    try {
+      return await run.run();
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return run.end('aborted', error.message);
+    }
+  };
+  return withRelease(work, () => run.release());
 }
-
-type Attempted = Readiness | { readonly state: 'overBudget'; readonly why: string };
 
 class ReplaceNodeRun {
   private readonly activities;
-  readonly progress: Progress;
-  readonly oversight: Oversight;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement;
+  private readonly turn: Turn;
+  /** Why the rollout no longer needs it. */
+  private withdrawn: string | undefined;
 
   constructor(private readonly input: ReplaceNodeInput) {
     const { cluster, reason, candidate } = input;
@@ -51,48 +54,45 @@ class ReplaceNodeRun {
       ],
       { node, NodeClaim: claim.name, NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress, {
-      disruption: () => ({ reason, candidates: [candidate] }),
-      paused: input.paused ?? false,
-    });
+    this.oversight = new Oversight(this.progress);
+    const { oversight, progress, replacement } = this;
+    this.turn = new Turn({ cluster, oversight, progress, replacement: () => replacement });
+    setSignalHandler(nodeChangedSignal, () => this.turn.wake());
+    setSignalHandler(withdrawSignal, ({ why }) => void (this.withdrawn = why));
   }
 
   async run(): Promise<ReplaceNodeResult> {
-    for (let attempts = 1; ; attempts++) {
-      const readiness = await this.untilReady();
-      if (readiness === 'gone') return this.end('gone');
-      if (readiness.state === 'overBudget') return this.end('overBudget', readiness.why);
-      if (readiness.state === 'failed') return this.end('failed', readiness.why);
-      const end = await this.drain();
-      if (!('why' in end)) return this.end('replaced');
-      await this.replacement.undoDrain(this.oversight);
-      if (end.state === 'refused') return this.end('failed', end.why);
-      await awaitUnreadPause(this.input.cluster, this, { why: end.why, attempts });
-    }
-  }
-
-  /** Makes attempts, and undoes those that a pause or a person holds. */
-  private async untilReady(): Promise<Exclude<Attempted, { state: 'interrupted' }> | 'gone'> {
     const { oversight, replacement } = this;
-    const { claim } = this.input.candidate;
+    const { candidate, reason } = this.input;
+    const { claim, node, nodePool } = candidate;
     for (;;) {
       await oversight.gate();
-      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return 'gone';
-      const readiness = await this.attempt();
+      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return this.end('gone');
+      if (this.withdrawn !== undefined) return this.end('withdrawn', this.withdrawn);
+      const tainted = await this.turn.take(reason, [candidate], { until: () => this.withdrawn !== undefined });
+      if (tainted === undefined) {
+        await this.continueAsNewIfLong();
+        continue;
+      }
+      const [refused] = tainted.refused;
+      if (refused?.for === 'Gone') return this.end('gone');
+      if (tainted.nodes.length === 0) return this.end('failed', refused?.why ?? 'its node could not be tainted');
+      const readiness = await this.untilReady();
       oversight.throwIfAborted();
-      if (!oversight.isHeld && readiness.state !== 'interrupted') return readiness;
-      await replacement.undo();
+      if (readiness.state === 'failed' || readiness.state === 'late') return this.end('failed', readiness.why);
+      if (readiness.state === 'interrupted' || oversight.isHeld) {
+        await replacement.undo();
+        continue;
+      }
+      oversight.passPointOfNoReturn();
+      this.progress.enter('draining', { waitingFor: node });
+      const unlessPaused = { reason, node };
+      const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused, unlessRefused: true } as const;
+      const end = await replacement.drain(request);
+      if (!('why' in end)) return this.end('replaced');
+      await replacement.undoDrain(oversight);
+      if (end.state === 'refused') return this.end('failed', end.why);
     }
-  }
-
-  private async drain(): Promise<TerminationEnd> {
-    const { oversight, progress, replacement } = this;
-    const { reason, candidate } = this.input;
-    const { claim, node, nodePool } = candidate;
-    oversight.passPointOfNoReturn();
-    progress.enter('draining', { waitingFor: node });
-    const unlessPaused = { reason, node };
-    return replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused, unlessRefused: true });
   }
 
   end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {
@@ -103,18 +103,22 @@ class ReplaceNodeRun {
   async release(): Promise<void> {
     await this.replacement.undo();
     this.oversight.finish();
+    await ordersAnswered();
   }
 
-  /** Taints, launches and waits until the replacements are initialized or the wait is interrupted. */
-  private async attempt(): Promise<Attempted> {
+  /** Launches, and waits until the replacements are initialized or the wait is interrupted. */
+  private async untilReady(): Promise<Readiness> {
     const { oversight, replacement } = this;
     const { reason, candidate, withinMs } = this.input;
     const stops = (): boolean => oversight.isHeld || oversight.isAborted;
-    const { overBudget } = await replacement.taint(reason, [candidate]);
-    if (overBudget !== undefined) return { state: 'overBudget', why: overBudget };
     if (stops()) return { state: 'interrupted' };
     await replacement.launch(withinMs);
     this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: workflowNow() + withinMs });
-    return replacement.awaitReady(withinMs, stops);
+    return this.turn.awaitReady({ reason, nodes: [candidate] }, withinMs, stops);
+  }
+
+  /** While it waits for its turn there is nothing to carry on. */
+  private async continueAsNewIfLong(): Promise<void> {
+    if (await isContinueAsNewDue(this.oversight)) await continueAsNew<typeof replaceNode>(this.input);
   }
 }

@@ -1,6 +1,6 @@
 import { isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import { counted } from '../../core/text.js';
-import type { Candidate, ClaimRef } from '../messages.js';
+import type { Candidate, ClaimRef, RefusedNode } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { type TerminationEnd, type TerminationRequest, runTermination } from '../termination/start-termination.js';
@@ -11,10 +11,14 @@ export type DrainRequest = Omit<TerminationRequest, 'cluster'>;
 
 type ReplacedNode = Pick<Candidate, 'claim' | 'node'>;
 
-/** Which nodes are tainted. `overBudget`: why budgets allow one of the others no more, if one of them does not. */
+/** Which nodes are tainted, and what the others wait for. */
 export interface Tainted<Node extends ReplacedNode = ReplacedNode> {
   readonly nodes: readonly Node[];
-  readonly overBudget?: string;
+  readonly refused: readonly RefusedNode[];
+  /** When a refusal may change by time alone, milliseconds of the epoch. */
+  readonly nextCheckAt?: number;
+  /** Nodes of other disruptions, which have no room for the pods of these. */
+  readonly alongside: readonly string[];
 }
 
 /**
@@ -22,9 +26,9 @@ export interface Tainted<Node extends ReplacedNode = ReplacedNode> {
  * the replacements are initialized, drain. Everything before the drain can be undone: the taints are removed, and `provision` plans
  * with the nodes again (commands/given-back). The workflow decides when and why:
  *
- *     await replacement.taint('Drifted', [candidate]);
+ *     const tainted = await turn.take('Drifted', [candidate]);
  *     await replacement.launch(withinMs);
- *     const { state } = await replacement.awaitReady(withinMs, () => oversight.isHeld);
+ *     const { state } = await turn.awaitReady({ reason: 'Drifted', nodes: [candidate] }, withinMs, () => oversight.isHeld);
  *     if (state === 'ready') await replacement.drain({ claim, nodePool, reason: 'drifted' });
  *     ...
  *     finally: await replacement.undo();
@@ -49,18 +53,25 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return this.launched;
   }
 
-  /** Taints the nodes, so that no new pods are scheduled to them, as far as budgets still allow (budgets/counted-at-the-taint). */
-  async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<Tainted<Node>> {
+  /** Taints the nodes, so that no new pods are scheduled to them, as far as pauses and budgets let them go now (budgets/counted-at-the-taint). */
+  async taint<Node extends ReplacedNode>(
+    reason: string,
+    candidates: readonly Node[],
+    options: { readonly together?: boolean; readonly waitsFor?: readonly RefusedNode['for'][] } = {},
+  ): Promise<Tainted<Node>> {
     // Set before the call: an attempt that fails may have tainted some of them.
     this.noteTainted(reason, candidates);
     const { workflowId: owner, firstExecutionRunId: ownerRun } = workflowInfo();
-    const { tainted, overBudget = [] } = await this.kube.taintCandidates.executeWithOptions(
-      { summary: `taint ${counted(candidates.length, 'node')}` },
-      [{ reason, candidates, owner, ownerRun }],
-    );
+    const {
+      tainted,
+      refused = [],
+      alongside = [],
+      nextCheckAt,
+    } = await this.kube.taintCandidates.executeWithOptions({ summary: `taint ${counted(candidates.length, 'node')}` }, [
+      { reason, candidates, owner, ownerRun, ...options },
+    ]);
     const nodes = candidates.filter(({ claim }) => tainted.includes(claim.uid));
-    const [first] = overBudget;
-    return first === undefined ? { nodes } : { nodes, overBudget: `${first.node}: ${first.why}` };
+    return { nodes, refused, alongside, ...(nextCheckAt === undefined ? {} : { nextCheckAt }) };
   }
 
   /** Notes nodes that another step of this workflow has tainted. */
@@ -86,14 +97,6 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
 
   async awaitReady(ms: number, interrupt: () => boolean = () => false): Promise<Readiness> {
     return this.source.awaitReady(ms, interrupt);
-  }
-
-  /**
-   * Undoes the steps and waits while a pause or a person holds the workflow. `restore` takes the steps again; without it the
-   * caller starts again.
-   */
-  async whileHeld(oversight: Oversight, restore: () => Promise<void> = () => Promise.resolve()): Promise<void> {
-    await oversight.gate({ release: () => this.undo(), restore });
   }
 
   /** Undoes the steps, because the nodes stay. Idempotent; does nothing if there is nothing to undo. */

@@ -1,4 +1,4 @@
-import { getExternalWorkflowHandle, patched, workflowInfo } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/text.js';
@@ -63,7 +63,7 @@ export class ViaProvision implements ReplacementSource {
     const { request, planned, asked } = this;
     if (request === undefined || planned !== undefined) return;
     if (workflowNow() < asked.at + backOffMs(asked.times, repeats)) return;
-    if (patched('repeat-replacement-request')) await this.ask(request);
+    await this.ask(request);
   }
 
   async awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness> {
@@ -76,7 +76,8 @@ export class ViaProvision implements ReplacementSource {
       summary: 'replacements to be initialized',
     });
     if (how === 'interrupted') return { state: how };
-    if (how === 'late') return { state: how, why: `no replacement within ${counted(ms / 60_000, 'minute')}` };
+    if (how === 'late')
+      return { state: how, why: `no replacement within ${counted(Math.round(ms / 60_000), 'minute')}` };
     if (this.verdict() === 'ready') return { state: 'ready' };
     const why = this.planned?.firstReason ?? this.launches.firstFailure(this.claims);
     return { state: 'failed', why: why ?? 'the replacement did not become ready' };

@@ -79,7 +79,6 @@ class ReplicasRun {
       { NodePool: nodePool },
     );
     this.oversight = new Oversight(this.progress, {
-      disruption: undefined,
       ...(heldBy === undefined ? {} : { heldBy }),
     });
     this.failed = new FailedSteps(this.progress);

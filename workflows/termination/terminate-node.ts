@@ -81,8 +81,6 @@ class Termination {
       'starting',
     );
     this.oversight = new Oversight(this.progress, {
-      // A pause keeps a node only until its deletion, which cannot be undone.
-      disruption: undefined,
       onExpedite: (order) => this.expedite(order),
       breaks: (order) => endedProtection(order, this.blockers, this.drainingNode),
       onRetry: () => this.pollNow(),

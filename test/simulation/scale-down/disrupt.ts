@@ -67,7 +67,7 @@ export class Disrupt {
   private view(): DisruptionView {
     const { now } = this.world.clock;
     this.nominations = this.nominations.filter(({ until }) => until > now);
-    return { nominations: this.nominations, pauses: [], running: this.running, memory: this.memory };
+    return { nominations: this.nominations, commands: this.running, memory: this.memory };
   }
 
   private async start(command: DisruptionCommand): Promise<void> {

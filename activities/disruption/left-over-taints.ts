@@ -1,0 +1,133 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { taints } from '../../api/labels.js';
+import { managedClaims, managedPools, nodeOf } from '../../cluster/cluster.js';
+import { waitOf } from '../../cluster/disruption-wait.js';
+import { interruptionNoteOf } from '../../cluster/interruption-note.js';
+import { identityOf, labelsOf } from '../../cluster/node-labels.js';
+import { recordsOf } from '../../cluster/pool-records.js';
+import { compareText } from '../../core/text.js';
+import { conditionOf } from '../../core/conditions.js';
+import { messageOf } from '../../core/error-message.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import { hasTaint } from '../../core/taints.js';
+import type { ActivityDeps } from '../deps.js';
+import { forEachBestEffort } from '../for-each-item.js';
+import { steerPods } from '../consolidation/steering.js';
+import { deleteOverPauses } from '../people/pauses.js';
+import { release } from './admission.js';
+import { isVoluntary, nodeText, ownerIn, untaint, type Marked, type Owner } from './candidate-marks.js';
+import type { DisruptionActivities } from './contract.js';
+
+/** A disruption that is younger may not have started its workflow yet. */
+const youngMs = 60_000;
+/** The most workflows that one check asks Temporal about. */
+const mostAsked = 100;
+
+/**
+ * Removes what is left over of disruptions whose workflow is closed or was started again (candidates/left-over-taints): taints, what counts
+ * against budgets, what is waited for. Ends those that a person holds though a NodeClaim of them is gone, and deletes pauses that are over.
+ */
+export async function releaseStrays(
+  deps: ActivityDeps,
+  { commands, isSteering = false }: Parameters<DisruptionActivities['releaseStrays']>[0],
+): ReturnType<DisruptionActivities['releaseStrays']> {
+  if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
+  await deleteOverPauses(deps);
+  const released: string[] = [];
+  const free = async (stray: Stray): Promise<void> => {
+    // What somebody else has written there is no workflow.
+    const isWorkflow = parseWorkflowId(stray.owner ?? '')?.cluster === deps.cluster;
+    if (isWorkflow && (await deps.entities.isOpen(stray.owner ?? '', stray.ownerRun))) return;
+    await untaint(deps, stray, stray);
+    await release(deps, [stray], stray.owner);
+    released.push(stray.node);
+  };
+  await forEachBestEffort(deps, strays(deps), free, { what: 'the end of a taint that is left over', nameOf: nodeText });
+  const ended = await endedOf(deps, commands);
+  await cancelWithoutNode(deps);
+  return { released: released.sort(compareText), ...(ended.length === 0 ? {} : { ended }) };
+}
+
+interface Stray extends Marked, Owner {
+  readonly nodePool: string;
+}
+
+/** All NodeClaims that something is being done to, and by which workflow. */
+function strays(deps: ActivityDeps): readonly Stray[] {
+  const counted = new Map(
+    managedPools(deps).flatMap((pool) => recordsOf(pool).records.disrupting.map(({ uid, owner }) => [uid, owner])),
+  );
+  return managedClaims(deps).flatMap((claim) => strayOf(deps, claim, counted.get(claim.metadata.uid ?? '')));
+}
+
+/**
+ * The NodeClaim, if a disruption tainted its node, marked it, counts it or waits for it, and it is not being deleted. With the mark alone:
+ * somebody else may have removed the taint.
+ */
+function strayOf({ cache }: ActivityDeps, claim: NodeClaim, counts: string | undefined): readonly Stray[] {
+  const node = nodeOf(cache, claim);
+  const { metadata, status } = claim;
+  const { name } = metadata;
+  // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
+  if (metadata.deletionTimestamp !== undefined || interruptionNoteOf(claim) !== undefined) return [];
+  const by = ownerIn(metadata.annotations);
+  const found = {
+    claim: identityOf(claim),
+    node: node?.metadata.name ?? name ?? '',
+    nodePool: labelsOf(claim).nodePool,
+  };
+  const other = counts ?? waitOf(claim)?.workflow;
+  if (by.owner !== undefined) return [{ ...found, ...by }];
+  if (other !== undefined) return [{ ...found, owner: other }];
+  const mark = conditionOf(status?.conditions, 'DisruptionReason');
+  const isTainted = node !== undefined && hasTaint(node, taints.disrupted);
+  return (isTainted || mark?.status === 'True') && isOfDisruption(mark?.reason) ? [found] : [];
+}
+
+/** Ids of workflows that are closed. Those that began a moment ago are left out. */
+async function endedOf(
+  deps: ActivityDeps,
+  commands: Parameters<DisruptionActivities['releaseStrays']>[0]['commands'],
+): Promise<readonly string[]> {
+  const old = commands.filter(({ since }) => deps.now() - since >= youngMs).map(({ workflowId }) => workflowId);
+  const ended: string[] = [];
+  const check = async (workflowId: string): Promise<void> => {
+    if (!(await deps.entities.isOpen(workflowId))) ended.push(workflowId);
+  };
+  const asked = [...new Set(old)].slice(0, mostAsked);
+  await forEachBestEffort(deps, asked, check, { what: 'a disruption that runs', nameOf: (id) => id });
+  return ended.sort(compareText);
+}
+
+/** Workflows whose id has the UID of their NodeClaim. */
+const ofOneClaim: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
+
+/** One that a person holds has no taint, and looks at nothing (people/questions-end-with-their-cause). */
+async function cancelWithoutNode(deps: ActivityDeps): Promise<void> {
+  const uids = new Set(managedClaims(deps).map(({ metadata }) => metadata.uid ?? ''));
+  const isWithoutNode = (workflowId: string): boolean => {
+    const { kind, subject = [] } = parseWorkflowId(workflowId) ?? {};
+    return kind !== undefined && ofOneClaim.has(kind) && !uids.has(subject[0] ?? '');
+  };
+  const cancel = async (workflowId: string): Promise<void> => {
+    deps.log.info({ workflow: workflowId }, 'a disruption that was held ends: its NodeClaim is gone');
+    await deps.entities.cancel(workflowId);
+  };
+  const over = (await heldWorkflows(deps)).filter(isWithoutNode);
+  await forEachBestEffort(deps, over, cancel, { what: 'a disruption without its node', nameOf: (id) => id });
+}
+
+/** None where Temporal lists nothing now: the next check will. */
+async function heldWorkflows({ entities, log }: ActivityDeps): Promise<readonly string[]> {
+  try {
+    return await entities.held();
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, 'the workflows that are held cannot be listed');
+    return [];
+  }
+}
+
+/** Interruptions also taint nodes, but untaint them themselves. */
+function isOfDisruption(reason: string | undefined): boolean {
+  return isVoluntary(reason) || reason === 'Expired' || reason === 'Unhealthy';
+}
