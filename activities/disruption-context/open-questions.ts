@@ -96,6 +96,6 @@ export function allowedToPropose(context: DisruptionContext, nodePool: string, r
     allowed,
     ...(allowed > 0
       ? {}
-      : { ruledBy: `what waits for approval or for a slot after it, and ${allowance.ruledBy ?? 'the budget'},` }),
+      : { ruledBy: `what waits for approval or for its turn after it, and ${allowance.ruledBy ?? 'the budget'},` }),
   };
 }

@@ -70,7 +70,7 @@ describe('expireNode by policy', () => {
   const acts = (): string[] =>
     activities.callsOf().filter((name) => /taint|planNodes|launchInstance|beginTermination/.test(name));
 
-  test('waits until expiration, is granted a slot, replaces, and only then drains; the slot is returned', async () => {
+  test('waits until expiration and for its turn, replaces, and only then drains', async () => {
     activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
 
@@ -114,7 +114,7 @@ describe('expireNode by policy', () => {
     expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
-  test('waits for a disruption slot, and replaces the node when it is granted', async () => {
+  test('waits for its turn, and replaces the node when budgets let it go', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -126,7 +126,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('past the hard deadline the node is terminated without a slot and without a replacement', async () => {
+  test('past the hard deadline the node is terminated without its turn and without a replacement', async () => {
     activities.expiration = [live({ mustGoAt: now + 2 * hour })];
     activities.admits = () => false;
     const handle = await start();
@@ -176,7 +176,7 @@ describe('expireNode by policy', () => {
     },
   );
 
-  test('a long wait for a slot continues as new, so that the history stays short', async () => {
+  test('a long wait for its turn continues as new, so that the history stays short', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -228,7 +228,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
   });
 
-  test('Forceful deletes the claim at expireAfter without slot or approval (expiration/forceful)', async () => {
+  test('Forceful deletes the claim at expireAfter without turn or approval (expiration/forceful)', async () => {
     activities.expiration = [live({ mode: 'Forceful', beginAt: now + hour })];
     activities.admits = () => false;
     const handle = await start(now + hour);
@@ -351,7 +351,7 @@ describe('expireNode by policy', () => {
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'forced' });
   });
 
-  test('aborted or cancelled while the replacement starts, it leaves no taint and no slot', async () => {
+  test('aborted or cancelled while the replacement starts, it leaves no taint', async () => {
     for (const how of ['abort', 'cancel'] as const) {
       activities.expiration = [live()];
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
@@ -520,7 +520,7 @@ describe('expireNode by policy', () => {
       expect(activities.callsOf().filter((name) => name === 'createClaims')).toHaveLength(3);
     });
 
-    test('terminates the node first, with a slot, where limits.nodes leaves no room for a successor', async () => {
+    test('terminates the node first, in its turn, where limits.nodes leaves no room for a successor', async () => {
       activities.expiration = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
       const handle = await start();

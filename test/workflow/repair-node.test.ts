@@ -218,7 +218,7 @@ describe('repairNode of an unhealthy node', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  describe('a repair with a disruption slot', () => {
+  describe('a repair that waits for its turn', () => {
     const own = () => ({
       candidate: { claim, node: 'node-ill', nodePool: 'default', ...nowhere, pricePerHour: 0 },
       steps: [replace],
@@ -251,7 +251,7 @@ describe('repairNode of an unhealthy node', () => {
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     });
 
-    test('waits while the slot is refused, and ends when the node recovers', async () => {
+    test('waits while it is refused, and ends when the node recovers', async () => {
       activities.health = [ill(own()), { state: 'healthy' }];
       activities.admits = () => false;
       const handle = await start();

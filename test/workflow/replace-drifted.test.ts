@@ -251,7 +251,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     expect(activities.overBudget).toEqual([]);
   });
 
-  test('a node deleted otherwise while it waits for a slot does not hold up its wave', async () => {
+  test('a node deleted otherwise while it waits for its turn does not hold up its wave', async () => {
     more = { rules: { ...rules, canary: '2' } };
     const [first, second] = nodes;
     activities.admits = (node) => node !== second!.node;
@@ -353,7 +353,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'aborted', replaced: 3 });
   });
 
-  test('cancelled while a node is replaced, the rollout leaves no taint and no slot', async () => {
+  test('cancelled while a node is replaced, the rollout leaves no taint', async () => {
     let open = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (open = resolve));
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];
