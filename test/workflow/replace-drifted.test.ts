@@ -69,16 +69,12 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   const terminated = (): string[] =>
     activities.inputsOf<{ claim: ClaimRef }>('beginTermination').map(({ claim }) => claim.uid);
   const start = (): ReturnType<WorkflowRig['start']> =>
-    rig.start(
-      'replaceDrifted: rollout of a drifted NodePool',
-      workflowIds.drift(cluster, 'pool', `hash-${activities.serial}`),
-      {
-        cluster,
-        nodePool: 'default',
-        poolUid: 'pool',
-        hash: `hash-${activities.serial}`,
-      },
-    );
+    rig.start('replaceDrifted', workflowIds.drift(cluster, 'pool', `hash-${activities.serial}`), {
+      cluster,
+      nodePool: 'default',
+      poolUid: 'pool',
+      hash: `hash-${activities.serial}`,
+    });
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
   // Rule `drift/rollouts`.
