@@ -58,7 +58,7 @@ describe('repairNode of an unhealthy node', () => {
     ...more,
   });
   const start = (): ReturnType<WorkflowRig['start']> =>
-    rig.start('repairNode of an unhealthy node', workflowIds.repair(cluster, claim.uid), {
+    rig.start('repairNode', workflowIds.repair(cluster, claim.uid), {
       cluster,
       claim,
       nodePool: 'default',
