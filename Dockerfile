@@ -38,7 +38,7 @@ LABEL org.opencontainers.image.title="Stowage" \
 COPY --from=build /image/ /
 # Both keep memory at rest small (docs/image.md); a large cluster gives V8's young generation more room.
 ENV NODE_ENV=production \
-    NODE_OPTIONS=--max-semi-space-size=2 \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     MALLOC_ARENA_MAX=2
 # By number, so that a cluster can see that it is not root: the user `node`. Nothing is written anywhere.
 USER 1000:1000

@@ -41,12 +41,13 @@ interface RunOptions {
 }
 
 /**
- * Limits the young generation of threads for packing and Temporal workers to 6 MB, unless set by the user
- * (docs/image.md): with V8's default of 48 MB each thread would hold that much garbage.
+ * Limits the young generation of threads for packing and Temporal workers to a quarter of what is set for the main
+ * thread (docs/image.md), at least 6 MB: with V8's default of 48 MB each thread would hold that much garbage.
  */
 function keepYoungGenerationsSmall(): void {
-  const chosen = [process.env['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
-  if (!chosen.includes('semi-space')) setFlagsFromString('--max-semi-space-size=2');
+  const options = [process.env['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
+  const [, chosen = '0'] = /max[-_]semi[-_]space[-_]size=(\d+)/.exec(options) ?? [];
+  setFlagsFromString(`--max-semi-space-size=${Math.max(2, Math.floor(Number(chosen) / 4))}`);
 }
 
 /** The process exits at the latest after this time: longer than workers take to shut down (worker/workers.ts). */

@@ -67,7 +67,7 @@
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 {{- end }}
-- { name: NODE_OPTIONS, value: {{ index (dict "small" "--max-semi-space-size=2" "medium" "--max-semi-space-size=8" "large" "--max-semi-space-size=16") .Values.size | quote }} }
+- { name: NODE_OPTIONS, value: {{ index (dict "small" "--max-semi-space-size=8" "medium" "--max-semi-space-size=16" "large" "--max-semi-space-size=32") .Values.size | quote }} }
 {{- if .Values.worker.versioning }}
 - { name: WORKER_VERSIONING, value: 'true' }
 {{- end }}

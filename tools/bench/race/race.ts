@@ -34,7 +34,7 @@ export const stowageEngine = (folder: string, flags: readonly string[] = []): En
   environment: (stack) => ({
     ...stack.environment,
     NODE_ENV: 'production',
-    NODE_OPTIONS: '--max-semi-space-size=2 --max-old-space-size=512',
+    NODE_OPTIONS: '--max-semi-space-size=8 --max-old-space-size=512',
     MALLOC_ARENA_MAX: '2',
   }),
 });
