@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 
 /** The attempt of the activity that is running. */
-export interface Attempt {
+interface Attempt {
   /** The same for all attempts of one activity. */
   readonly key: string;
   /** The first is 1. */

@@ -6,7 +6,7 @@ import type { ActivityDeps } from './deps.js';
 import { isRefusal } from './refusals.js';
 import { isCancellation } from './to-failure.js';
 
-export interface RefusedItem<T> {
+interface RefusedItem<T> {
   readonly item: T;
   /** The message of the API server. */
   readonly why: string;

@@ -3,7 +3,7 @@ import { placesOf } from '../packing/places.js';
 import type { Place } from '../packing/places.js';
 import type { ActivityDeps } from './deps.js';
 
-export interface Placement {
+interface Placement {
   /** Of every pod that was asked about and lacks a node. */
   readonly places: ReadonlyMap<string, Place>;
   /** Claims that would be launched, for other pods too. */

@@ -29,7 +29,7 @@ import { desiredForPool } from './desired-for-pool.js';
  */
 const launchGraceMs = { planned: 60_000, byHand: 5000 };
 
-export interface DesiredWorkflows {
+interface DesiredWorkflows {
   /** In the order of starting. */
   readonly starts: readonly WorkflowStart[];
   /** Objects whose workflows cannot be determined; others are not affected. */

@@ -7,7 +7,7 @@ import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
 
 /** The values for status.resources and status.nodes of a NodePool. */
-export interface PoolUsage {
+interface PoolUsage {
   readonly resources: Readonly<Record<string, string>>;
   readonly nodes: number;
 }

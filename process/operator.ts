@@ -26,7 +26,7 @@ import { watchOldAnnotations } from '../operator/old-annotations.js';
 import { watchPendingPods } from '../operator/pending-pods.js';
 import { publishPoolEvents } from '../operator/pool-events.js';
 import { watchReservations } from '../operator/reservations.js';
-import { watchGarbage } from '../operator/watch-garbage.js';
+import { watchGarbage } from '../operator/garbage.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
 import { noMemory, observeEngine } from '../operator/stuck/observe-engine.js';

@@ -12,7 +12,7 @@ const betterThanAsked = 1.5;
 const betterThanRefused = 2;
 
 /** Commands that may start, and the open questions that they replace. */
-export interface Better {
+interface Better {
   readonly commands: readonly ConsolidationCommand[];
   readonly moot: readonly QuestionToWithdraw[];
 }

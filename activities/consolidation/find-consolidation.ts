@@ -32,7 +32,7 @@ const lookAheadMs = 30_000;
 /** The longest that consolidatable nodes wait for others: longer than `lookAheadMs`, since pods that arrive there meanwhile start consolidateAfter anew. */
 const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
-export interface LastSearch {
+interface LastSearch {
   fingerprint: string;
   at: number;
   /** No search before this time, milliseconds of the epoch, because the last one took long. */

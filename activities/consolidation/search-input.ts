@@ -37,7 +37,7 @@ const disruptionWeight = 0.05;
 export const otherMode = 'its NodePool is searched apart from this one';
 
 /** A search, and what its bounds say. */
-export interface SearchInput {
+interface SearchInput {
   readonly input: ConsolidationInput;
   /** How many nodes of each NodePool may be disrupted now. */
   readonly allowed: Limits;

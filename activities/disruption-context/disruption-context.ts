@@ -209,8 +209,7 @@ export function disruptingUids({ views, claimed }: DisruptionContext, judged: Re
   return uidsOf(views.filter((view) => isDisrupting(view, claimed, judged)));
 }
 
-export const uidsOf = (views: readonly NodeView[]): Set<string> =>
-  new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
+const uidsOf = (views: readonly NodeView[]): Set<string> => new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
 
 export function poolNameOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';

@@ -17,7 +17,7 @@ import type { ExcludedObject } from '../../packing/types.js';
 import { disruptionReasons } from '../../api/disruption-reasons.js';
 
 /** The objects that decisions can read, and those that are excluded because they cannot be read. */
-export interface Readable {
+interface Readable {
   readonly views: readonly NodeView[];
   readonly pools: readonly NodePool[];
   readonly excluded: readonly ExcludedObject[];

@@ -1,5 +1,5 @@
 /** How long to wait after the last, and after the first member came, milliseconds. */
-export interface BatchTimes {
+interface BatchTimes {
   readonly idleMs: number;
   readonly maxMs: number;
 }

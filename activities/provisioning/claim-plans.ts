@@ -2,7 +2,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { ClaimPlan } from '../../workflows/messages.js';
 
 /** Claims to create, compact: lists of types stand once, pods are named as long as there is room. */
-export interface ClaimPlans {
+interface ClaimPlans {
   readonly claims: readonly ClaimPlan[];
   readonly typeLists: readonly (readonly string[])[];
 }

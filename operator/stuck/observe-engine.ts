@@ -43,7 +43,7 @@ const queueTypes = {
 const timers = ['expireNode', 'measureSavings'];
 
 /** State between polls. */
-export interface ObservationMemory {
+interface ObservationMemory {
   /** Number of polls so far. */
   turn: number;
   /** Workflows that were failing: they are checked until they are not. */

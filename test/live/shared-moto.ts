@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { motoProgram } from '../../tools/stack/moto.js';
+import { motoProgram } from '../../tools/stack/cloud.js';
 import { freePorts } from '../../tools/stack/ports.js';
 import { launch, signal, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
 import { ensureToolchain } from '../../tools/stack/toolchain.js';

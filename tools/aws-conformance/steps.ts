@@ -1,10 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CreateTagsCommand,
+  DescribeKeyPairsCommand,
+  DescribeSubnetsCommand,
+  EC2Client,
+  RunInstancesCommand,
+} from '@aws-sdk/client-ec2';
 import { labels } from '../../api/labels.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
 import type { Cluster } from './cluster.js';
-import { NotPossible, type Choice, type Machines } from './machines.js';
-import { misuses } from './misuses.js';
-import { nodeClassOf, poolName, type ClassName, type Target } from './target.js';
+import { type Choice, type Machines, NotPossible } from './machines.js';
+import { type ClassName, nodeClassOf, poolName, type Target } from './target.js';
 
 interface StepWorld {
   readonly target: Target;
@@ -188,3 +194,43 @@ export const steps: readonly Step[] = [
   ipv6,
   terminations,
 ];
+
+/** What the shipped policy refuses, tried out by dry runs: nothing is changed, whatever the credentials allow. Returns what is allowed. */
+async function misuses(target: Target, endpoint: string | undefined): Promise<string[]> {
+  const { region, discovery } = target;
+  const ec2 = new EC2Client({ region, ...(endpoint !== undefined && { endpoint }) });
+  try {
+    const filter = { Name: 'tag:karpenter.sh/discovery', Values: [discovery] };
+    const { Subnets = [] } = await ec2.send(new DescribeSubnetsCommand({ Filters: [filter] }));
+    const subnet = Subnets[0]?.SubnetId ?? '';
+    const tag = { Key: 'aws-conformance', Value: 'misuse' };
+    const tries: Record<string, () => Promise<unknown>> = {
+      'to tag a subnet': () => ec2.send(new CreateTagsCommand({ DryRun: true, Resources: [subnet], Tags: [tag] })),
+      'to launch without a template': () =>
+        ec2.send(
+          new RunInstancesCommand({
+            DryRun: true,
+            MinCount: 1,
+            MaxCount: 1,
+            SubnetId: subnet,
+            InstanceType: 't3.nano',
+          }),
+        ),
+      'to read key pairs': () => ec2.send(new DescribeKeyPairsCommand({ DryRun: true })),
+    };
+    const allowed: string[] = [];
+    for (const [what, attempt] of Object.entries(tries)) if (!(await isRefused(attempt))) allowed.push(what);
+    return allowed;
+  } finally {
+    ec2.destroy();
+  }
+}
+
+async function isRefused(attempt: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt();
+    return false;
+  } catch (error) {
+    return (error as Error).name === 'UnauthorizedOperation';
+  }
+}

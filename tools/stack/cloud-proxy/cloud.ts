@@ -1,17 +1,16 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Catalogue, type MachineType } from './catalogue.js';
-import { accountOf } from './account-view.js';
 import { Egress } from './egress.js';
 import { accountId, EventBus } from './events.js';
 import { Faults } from './faults.js';
-import { ClientTokens } from './idempotency.js';
 import { imageParameters, machineImages } from './images.js';
 import { Instances } from './instances.js';
 import { Moto } from './moto.js';
 import { Authority, everything, filledIn, principalsOf } from './permissions/authority.js';
 import type { Policy } from './permissions/policy.js';
 import { partitionOf } from './partition.js';
-import { CapacityPools, type CapacityKind, type Pool } from './pools.js';
+import { type CapacityKind, CapacityPools, type Pool } from './pools.js';
 import { InstanceProfiles } from './profiles.js';
 import { onDemandPrice } from './prices.js';
 import { listOf } from './query.js';
@@ -19,13 +18,46 @@ import { RateLimits } from './rate-limits.js';
 import { Replay } from './replay.js';
 import type { Recording } from './recording.js';
 import { RequestLog } from './request-log.js';
-import { defaultSettings, withPatch, type ExperimentTemplate, type Settings, type SettingsPatch } from './settings.js';
+import { defaultSettings, type ExperimentTemplate, type Settings, type SettingsPatch, withPatch } from './settings.js';
 import { Sqs } from './sqs.js';
 import { SpotMarket } from './spot-market.js';
 import { LaunchTemplates } from './templates.js';
 import { itemsOf, textOf } from './xml.js';
+import type { Account } from './permissions/account.js';
+import { AwsError } from './aws-error.js';
 
-export interface CloudOptions {
+/**
+ * Client tokens, as EC2 keeps them: the same token with the same parameters gets the first answer and has no second
+ * effect, also while the first call is still running; with other parameters it is an error. A call that failed as a
+ * whole had no effect, so its token is free again.
+ */
+export class ClientTokens {
+  readonly #seen = new Map<string, { question: string; answer: Promise<unknown> }>();
+
+  async once<T>(action: string, token: string | undefined, parameters: unknown, run: () => Promise<T>): Promise<T> {
+    if (token === undefined || token === '') return run();
+    const key = `${action}/${token}`;
+    const question = createHash('sha256').update(JSON.stringify(parameters)).digest('hex');
+    const before = this.#seen.get(key);
+    if (before !== undefined) {
+      if (before.question === question) return before.answer as Promise<T>;
+      throw new AwsError(
+        'IdempotentParameterMismatch',
+        `The client token ${token} was used with other parameters before.`,
+      );
+    }
+    const answer = run();
+    this.#seen.set(key, { question, answer });
+    answer.catch(() => this.#seen.delete(key));
+    return answer;
+  }
+
+  clear(): void {
+    this.#seen.clear();
+  }
+}
+
+interface CloudOptions {
   motoEndpoint: string;
   /** The account in moto that is this cloud's own; callers see that of every local cloud. */
   motoAccount?: string | undefined;
@@ -236,4 +268,35 @@ function controllerPolicy({ policyFile, region, cluster, nodeRole = '' }: CloudO
     NODE_ROLE_NAME: nodeRole,
     INTERRUPTION_QUEUE: cluster,
   });
+}
+
+interface Contents {
+  readonly templates: LaunchTemplates;
+  readonly instances: Instances;
+  readonly profiles: InstanceProfiles;
+}
+
+/** The local cloud as IAM looks at it. */
+function accountOf(cloud: Contents, region: string): Account {
+  const arn: Account['arn'] = (service, resource, owner = accountId) =>
+    `arn:${partitionOf(region).name}:${service}:${service === 'iam' ? '' : region}:${owner}:${resource}`;
+  return {
+    id: accountId,
+    in: (other) => accountOf(cloud, other),
+    arn,
+    // Images and snapshots are named without an account.
+    ec2Arn: (kind, id) => arn('ec2', `${kind}/${id}`, kind === 'image' || kind === 'snapshot' ? '' : accountId),
+    tagsOf: (id) => {
+      const tags = id.startsWith('lt-') ? cloud.templates.find(id)?.tags : cloud.instances.get(id)?.tags;
+      return tags && Object.fromEntries(tags);
+    },
+    template: (idOrName, version) => {
+      const found = cloud.templates.find(idOrName);
+      if (found === undefined) return undefined;
+      const index =
+        version === undefined || version === '$Default' ? 0 : version === '$Latest' ? -1 : Number(version) - 1;
+      return { id: found.id, data: found.versions.at(index) ?? {} };
+    },
+    profile: (name) => cloud.profiles.find(name),
+  };
 }

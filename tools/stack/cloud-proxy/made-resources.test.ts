@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Cloud } from './cloud.js';
-import { experiments } from './fis.js';
+import { experiments } from './server.js';
 import { createAllocation, updateAllocation } from './interruptible-reservations.js';
 import {
   cancelCapacityReservation,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AwsError, errorReply } from './aws-error.js';
 import { passes, tagValues } from './filters.js';
-import { ClientTokens } from './idempotency.js';
+import { ClientTokens } from './cloud.js';
 import { page, pageSize } from './paging.js';
 import { filtersOf, formatQuery, param, parseQuery, strings, structs } from './query.js';
 import { child, element, formatXml, itemsOf, parseXml, textOf } from './xml.js';

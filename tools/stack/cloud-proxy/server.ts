@@ -1,22 +1,126 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsError, errorReply, type Reply } from './aws-error.js';
-import { calledBy, type Called } from './called.js';
+import { type Called, calledBy } from './called.js';
 import type { Cloud } from './cloud.js';
 import { controlReply } from './control-server.js';
 import { ec2Handlers } from './ec2.js';
 import type { Fault } from './faults.js';
-import { experiments } from './fis.js';
-import { iamReply } from './iam.js';
 import { isUnimplemented, notImplemented } from './moto.js';
 import { stowageKey } from './permissions/authority.js';
-import { param, struct, type Params } from './query.js';
-import { refuseTooMuch } from './request-limits.js';
+import { param, type Params, struct, structs } from './query.js';
 import type { LoggedRequest } from './request-log.js';
-import type { Settings } from './settings.js';
+import type { ExperimentTemplate, Settings } from './settings.js';
 import { eksReply, jsonHandlers, managedResource, restReply } from './services.js';
-import { formatXml } from './xml.js';
+import { child, formatXml, parseXml, textOf } from './xml.js';
 import { messageOf } from '../../../core/error-message.js';
+import { interruptSpot } from './reclaim.js';
+
+/** As EC2 documents them. */
+const most = { configs: 50, overrides: 300, tags: 50, keyLength: 128, valueLength: 256, userDataBytes: 16_384 };
+
+/** Throws EC2's error for a request that has more of something than EC2 takes. */
+export function refuseTooMuch(action: string, params: Params): void {
+  if (action === 'CreateFleet') refuseFleet(structs(params, 'LaunchTemplateConfigs'));
+  const data = struct(params, 'LaunchTemplateData');
+  refuseUserData(param(action === 'CreateLaunchTemplate' ? data : params, 'UserData'));
+  const specifications = [...structs(params, 'TagSpecification'), ...structs(data, 'TagSpecification')];
+  for (const tags of [structs(params, 'Tag'), ...specifications.map((each) => structs(each, 'Tag'))]) refuseTags(tags);
+}
+
+function refuseFleet(configs: readonly Params[]): void {
+  if (configs.length > most.configs) {
+    throw invalid(`The number of LaunchTemplateConfigs (${configs.length}) exceeds the limit of ${most.configs}.`);
+  }
+  const overrides = configs.reduce((sum, config) => sum + structs(config, 'Overrides').length, 0);
+  if (overrides > most.overrides)
+    throw invalid(`The number of Overrides (${overrides}) exceeds the limit of ${most.overrides}.`);
+}
+
+function refuseUserData(encoded: string | undefined): void {
+  if (encoded === undefined || Buffer.from(encoded, 'base64').length <= most.userDataBytes) return;
+  throw new AwsError('InvalidUserData.Malformed', `User data is limited to ${most.userDataBytes} bytes`);
+}
+
+function refuseTags(tags: readonly Params[]): void {
+  if (tags.length > most.tags) {
+    throw new AwsError('TagLimitExceeded', `You may specify at most ${most.tags} tags for a resource.`);
+  }
+  for (const tag of tags) {
+    const [key = '', value = ''] = [param(tag, 'Key'), param(tag, 'Value')];
+    if (key.toLowerCase().startsWith('aws:'))
+      throw invalid("Tag keys starting with 'aws:' are reserved for internal use");
+    if (key.length > most.keyLength || key === '')
+      throw invalid(`Tag key exceeds the maximum length of ${most.keyLength} characters`);
+    if (value.length > most.valueLength)
+      throw invalid(`Tag value exceeds the maximum length of ${most.valueLength} characters`);
+  }
+}
+
+const invalid = (message: string): AwsError => new AwsError('InvalidParameterValue', message);
+
+const changing = new Set(['CreateInstanceProfile', 'AddRoleToInstanceProfile']);
+
+/** Corrects moto's IAM answers (ListInstanceProfiles keeps to its PathPrefix), and takes note of new profiles. */
+function iamReply(cloud: Cloud, action: string, params: Params, reply: Reply): Reply {
+  if (changing.has(action) && reply.status === 200) cloud.profiles.changed(param(params, 'InstanceProfileName') ?? '');
+  const prefix = param(params, 'PathPrefix');
+  if (action !== 'ListInstanceProfiles' || prefix === undefined || reply.status !== 200) return reply;
+  const answer = parseXml(reply.body.toString());
+  const list = child(answer, 'ListInstanceProfilesResult', 'InstanceProfiles');
+  if (list !== undefined) {
+    list.children = list.children.filter((profile) => textOf(profile, 'Path')?.startsWith(prefix) === true);
+  }
+  return { ...reply, body: formatXml(answer) };
+}
+
+const interruptions = 'aws:ec2:send-spot-instance-interruptions';
+/** From the warning to the end, as EC2 has it. */
+const noticeMs = 120_000;
+
+/** Answers a call of FIS; undefined: it is not played. */
+export function experiments(cloud: Cloud, method: string, path: string, body: string): object | undefined {
+  const [, kind, id] = path.split('?')[0]!.split('/');
+  if (kind === 'experimentTemplates' && method === 'POST') return createTemplate(cloud, body);
+  if (kind === 'experimentTemplates' && method === 'DELETE' && id !== undefined) return deleteTemplate(cloud, id);
+  if (kind === 'experiments' && method === 'POST') return start(cloud, body);
+  return undefined;
+}
+
+function createTemplate(cloud: Cloud, body: string): object {
+  const template = JSON.parse(body) as ExperimentTemplate;
+  const id = `EXT${randomUUID().slice(0, 13)}`;
+  cloud.experimentTemplates.set(id, template);
+  return { experimentTemplate: { id, ...template } };
+}
+
+function deleteTemplate(cloud: Cloud, id: string): object {
+  requireTemplate(cloud, id);
+  cloud.experimentTemplates.delete(id);
+  return { experimentTemplate: { id } };
+}
+
+function start(cloud: Cloud, body: string): object {
+  const { experimentTemplateId = '' } = JSON.parse(body) as { experimentTemplateId?: string };
+  const { actions = {}, targets = {} } = requireTemplate(cloud, experimentTemplateId);
+  for (const { actionId = '', targets: named = {} } of Object.values(actions)) {
+    if (actionId !== interruptions) {
+      throw new AwsError('ValidationException', `The local cloud does not play the action ${actionId}.`);
+    }
+    const arns = Object.values(named).flatMap((name) => targets[name]?.resourceArns ?? []);
+    const ids = arns.map((arn) => arn.split('/').at(-1)!);
+    for (const { id } of cloud.instances.require(ids)) interruptSpot(cloud, id, noticeMs);
+  }
+  return { experiment: { id: `EXP${randomUUID().slice(0, 13)}`, experimentTemplateId, state: { status: 'running' } } };
+}
+
+function requireTemplate(cloud: Cloud, id: string): ExperimentTemplate {
+  const template = cloud.experimentTemplates.get(id);
+  if (template === undefined)
+    throw new AwsError('ResourceNotFoundException', `Experiment template ${id} not found.`, 404);
+  return template;
+}
 
 /** A request, taken apart. */
 interface Call extends Called {

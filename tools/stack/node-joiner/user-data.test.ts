@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { parseQuantity } from '../../../core/quantities.js';
-import { resourcesOf } from './capacity.js';
+import { resourcesOf } from './node.js';
 import { emptyStart } from './kubelet-arguments.js';
-import { parseToml } from './toml.js';
-import { readUserData, refusedLabels } from './user-data.js';
+import { parseToml, readUserData, refusedLabels } from './user-data.js';
 
 const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
 

@@ -1,8 +1,8 @@
 import {
+  type ClientHttp2Session,
   connect,
   constants,
   createServer,
-  type ClientHttp2Session,
   type Http2Server,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
@@ -10,7 +10,16 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { messageIn } from './frames.js';
+import { gunzipSync } from 'node:zlib';
+
+const prefixBytes = 5;
+
+/** The one message of a unary gRPC body: a flag, four bytes of length, the message. */
+function messageIn(body: Buffer): Buffer | undefined {
+  if (body.length < prefixBytes) return undefined;
+  const message = body.subarray(prefixBytes, prefixBytes + body.readUInt32BE(1));
+  return body[0] === 1 ? gunzipSync(message) : message;
+}
 
 /** What happens to calls on their way. A promise that stays pending holds a call; false drops it: no answer ever comes. */
 export interface CallHooks {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { listOf } from './query.js';
-import { refuseTooMuch } from './request-limits.js';
+import { refuseTooMuch } from './server.js';
 
 const tags = (count: number, Value = 'x') => listOf(Array.from({ length: count }, (_, i) => ({ Key: `k${i}`, Value })));
 const specified = (count: number, value?: string) => ({

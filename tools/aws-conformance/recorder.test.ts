@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordedCall } from '../stack/cloud-proxy/recording.js';
-import { scrubbed } from './scrub.js';
+import { scrubbed } from './recorder.js';
 
 const names = { cluster: 'prod', identity: 'ProdNodes', run: 'mf3k2' };
 
