@@ -23,18 +23,11 @@ import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/quantities.js';
 
-/** Pods that cost more work than the cheapest do, by how much. */
-export type Tier = 'demanding' | 'heavy' | 'apart';
-
-/**
- * Where the next pass continues. By tier: the first pod (`namespace/name`) that it considers; null where the pass
- * considered every pod of the tier while pods of another tier wait. `turn`: the tier of the next pass, if not that of
- * most pods. `shared`: unusual pods still take turns though no other namespace has pods left.
- */
-export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
-  readonly turn?: 'apart';
-  readonly shared?: true;
-};
+/** Where the next pass continues: the first pod (`namespace/name`) of those that take turns. `isOfOthers`: a pass of all other pods comes first. */
+export interface Resume {
+  readonly from: string;
+  readonly isOfOthers?: boolean;
+}
 
 /** The objects that packing reads, as the API server has them, in any order. Absent lists count as empty. */
 export interface ClusterObjects {

@@ -9,7 +9,7 @@ test('plan: pods left to the next pass are listed apart from those that cannot b
   const plan: Plan = {
     ...empty,
     deferred: ['default/a', 'default/b'],
-    resume: { heavy: 'default/a' },
+    resume: { from: 'default/a' },
     ignoredPreferences: [{ pod: 'default/c', honoured: 20, ignored: 980 }],
   };
   const text = planText(plan, 1);

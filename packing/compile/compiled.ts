@@ -4,7 +4,7 @@ import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '..
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { sortFew } from '../sort-few.js';
-import { admitWithinTerms, termsPerPass } from './budget.js';
+import { admitWithinTerms, limitsOfPass } from './budget.js';
 import { bufferPods } from './buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type PodShape } from './classes.js';
 import { readDaemons, type Daemon } from './daemons.js';
@@ -85,8 +85,8 @@ export interface Compiled {
   readonly compareRows: (a: number, b: number) => number;
 }
 
-/** Compiles the input of a pass. `budgets` bounds the terms of all pods together; pods beyond it are left for the next pass. */
-export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
+/** Compiles the input of a pass. `limits` bounds the terms of all pods together; pods beyond it are left for the next pass. */
+export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
   const { objects, settings } = input;
   const dimensions = new Dimensions();
   const quantities = new QuantityReader();
@@ -98,8 +98,8 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const openKeys = openKeysOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
-  const options = { resume: input.resume, about: input.about, budgets, openKeys, highCardinality };
-  const { admitted: pending, deferred, resume, besideApart } = admitWithinTerms(waiting, options);
+  const options = { resume: input.resume, about: input.about, limits, openKeys, highCardinality };
+  const { admitted: pending, deferred, resume } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects, nodes);
   const templates = (objects.daemonSets ?? []).map(({ spec }) => spec.template);
@@ -125,7 +125,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const topology = topologyKeys(levelsByShape, bound, daemons, { highCardinality, shapes: classes.shapes });
   noteKeys(space, considered.pools, { topology, nodes });
   dimensions.seal();
-  const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
+  const unused = unusedPools(considered.pools, levelsByShape, deferred.length > 0 ? 0 : undefined);
   const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown };
   return {
     ...{

@@ -1,6 +1,7 @@
 import type { NodeSelectorTerm, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { lookUp } from '../../core/own.js';
+import { namespaceOf } from '../names.js';
 import { isOpen } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
@@ -11,6 +12,9 @@ import type { Requirements } from '../requirements/requirements.js';
 
 /** Keys of which pods name more values than this are crowded. */
 const fewValues = 128;
+
+/** So many values of a crowded key a namespace may name as if it were not. */
+const fewOwnValues = 8;
 
 /** Keys whose values instance types decide, whatever pods name. */
 const decided: ReadonlySet<string> = new Set([
@@ -47,25 +51,44 @@ export function openKeysOf(
 export type CrowdedKeys = ReadonlyMap<string, number>;
 
 /**
- * The crowded label keys of these pods. If the pods name very many values of several keys together that NodePools leave open, all
- * of these are crowded, because open labels multiply.
+ * The crowded label keys of these pods, for a namespace: those of which it names more than a few values itself. If the pods name very many values of
+ * several keys together that NodePools leave open, all of these are crowded, because open labels multiply.
  */
-export function crowdedKeys(pods: readonly Pod[], openKeys: OpenKeys = new Map()): CrowdedKeys {
-  const values = new Map<string, Set<string>>();
-  for (const { spec } of pods) {
+export function crowdedKeys(pods: readonly Pod[], openKeys: OpenKeys = new Map()): (namespace: string) => CrowdedKeys {
+  const values = new Map<string, Map<string, Set<string>>>();
+  for (const pod of pods) {
+    const { spec } = pod;
     if (spec.nodeSelector === undefined && spec.affinity?.nodeAffinity === undefined) continue;
+    const namespace = namespaceOf(pod);
     forEachValue(spec, (key, value) => {
       if (decided.has(key)) return;
-      const there = values.get(key);
-      if (there === undefined) values.set(key, new Set([value]));
-      else there.add(value);
+      let named = values.get(key);
+      if (named === undefined) values.set(key, (named = new Map<string, Set<string>>()));
+      const there = named.get(value);
+      if (there === undefined) named.set(value, new Set([namespace]));
+      else there.add(namespace);
     });
   }
   let copies = 0;
   for (const [key, named] of values) copies += (named.size - 1) * (openKeys.get(key) ?? 0);
-  const isCrowded = ([key, named]: [string, Set<string>]): boolean =>
+  const isCrowded = ([key, named]: [string, Map<string, unknown>]): boolean =>
     named.size > fewValues || (copies > fewCopies && named.size > 1 && openKeys.has(key));
-  return new Map([...values].filter(isCrowded).map(([key]) => [key, openKeys.get(key) ?? 1]));
+  const crowded = [...values].filter(isCrowded);
+  const counts = new Map<string, Map<string, number>>();
+  for (const [key, named] of crowded) {
+    for (const namespace of [...named.values()].flatMap((each) => [...each])) {
+      const own = counts.get(namespace) ?? new Map<string, number>();
+      counts.set(namespace, own.set(key, (own.get(key) ?? 0) + 1));
+    }
+  }
+  const none: CrowdedKeys = new Map();
+  const found = new Map(
+    [...counts].map(([namespace, own]): [string, CrowdedKeys] => [
+      namespace,
+      new Map([...own].filter(([, count]) => count > fewOwnValues).map(([key]) => [key, openKeys.get(key) ?? 1])),
+    ]),
+  );
+  return (namespace) => found.get(namespace) ?? none;
 }
 
 /** Cost of the values of crowded keys that the pod names, in copies. */

@@ -15,9 +15,10 @@ const termsPerCrowdedValue = 32;
 export const honouredTerms = (spec: PodSpec, crowded: CrowdedKeys): number =>
   requiredTermsOf(spec) +
   Math.min(honouredPreferences, countPreferences(spec)) +
+  tolerationTerms(spec) +
   crowdedValues(spec, crowded) * termsPerCrowdedValue;
 
-export function requiredTermsOf({ affinity, topologySpreadConstraints = [], nodeSelector = {} }: PodSpec): number {
+function requiredTermsOf({ affinity, topologySpreadConstraints = [], nodeSelector = {} }: PodSpec): number {
   let terms = Object.keys(nodeSelector).length;
   for (const each of topologySpreadConstraints) if (!isSoft(each)) terms += selectorCost(each);
   return affinity === undefined ? terms : terms + affinityCost(affinity);
@@ -49,18 +50,19 @@ function selectorCost({ labelSelector }: Pick<PodAffinityTerm, 'labelSelector'>)
   return Math.max(1, Object.keys(matchLabels).length + matchExpressions.length);
 }
 
-/** Pods with more terms than this are unusual, and not in every pass. */
-export const cheapTerms = 12;
+/** Pods with more terms than this are unusual. */
+const cheapTerms = 12;
+/** Pods with more than this are strange. */
+const demandingTerms = 64;
 /** This many tolerations cost as much as a term. */
 const tolerationsPerTerm = 64;
 
 /** Keys of most topology rules. They have few domains, which the catalogue distinguishes anyway. */
 export const usualKeys: ReadonlySet<string> = new Set([labels.hostname, labels.zone, labels.capacityType]);
 
-export const tolerationTerms = ({ tolerations = [] }: PodSpec): number =>
-  Math.floor(tolerations.length / tolerationsPerTerm);
+const tolerationTerms = ({ tolerations = [] }: PodSpec): number => Math.floor(tolerations.length / tolerationsPerTerm);
 
-/** Whether the pod has few terms, and topology rules only about usual keys. */
+/** Whether the pod has few terms, and topology rules only about usual keys, as ordinary pods have. */
 export function isUsual(spec: PodSpec): boolean {
   const { affinity, topologySpreadConstraints = none, nodeSelector } = spec;
   if (tolerationTerms(spec) > 0) return false;
@@ -69,6 +71,13 @@ export function isUsual(spec: PodSpec): boolean {
   if (countTerms(spec) > cheapTerms || requiredTermsOf(spec) + countPreferences(spec) > cheapTerms) return false;
   return topologyKeysOf(spec).every((key) => usualKeys.has(normaliseKey(key)));
 }
+
+/** Whether each term of the pod makes others dearer too: it has very many, or topology rules about keys that nobody else has. */
+export const isStrange = (spec: PodSpec): boolean =>
+  tolerationTerms(spec) > 0 ||
+  countTerms(spec) > demandingTerms ||
+  requiredTermsOf(spec) + countPreferences(spec) > demandingTerms ||
+  topologyKeysOf(spec).some((key) => !usualKeys.has(normaliseKey(key)));
 
 /** At most as many as the terms of the pod, and without a look at any of them. */
 function countTerms(spec: PodSpec): number {

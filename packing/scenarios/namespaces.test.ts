@@ -23,25 +23,26 @@ const deployment = (namespace: string, app: string, replicas: number): Pod[] =>
   });
 
 test.each([
-  [4, 4, 3],
-  [20, 12, 5],
+  [4, 4, 3, 7],
+  [20, 12, 5, 24],
 ])(
-  'pods of %d namespaces with %d ordinary Deployments of %d are planned in one pass',
-  (namespaces, deployments, replicas) => {
+  'pods of %d namespaces with %d ordinary Deployments of %d are planned together, on %d nodes at most',
+  (namespaces, deployments, replicas, nodes) => {
     const pods = Array.from({ length: namespaces }, (_, n) =>
       Array.from({ length: deployments }, (__, d) => deployment(`team-${n}`, `app-${n}-${d}`, replicas)),
     ).flat(2);
     const result = plan(packingInput({ pods }));
     expect(result.deferred).toBeUndefined();
     expect(result.unschedulable).toEqual([]);
+    expect(result.newNodeClaims.length).toBeLessThanOrEqual(nodes);
   },
 );
 
-test('a namespace with very many different pods takes turns with others, which never wait', () => {
-  const many = Array.from({ length: 300 }, (_, n) => deployment('tenant', `tenant-${n}`, 1)).flat();
+test('a namespace with very many different pods has passes in turn with others, which wait for none of them', () => {
+  const many = Array.from({ length: 600 }, (_, n) => deployment('tenant', `tenant-${n}`, 1)).flat();
   const others = deployment('team', 'app', 3);
   const result = plan(packingInput({ pods: [...many, ...others] }));
-  expect(result.deferred).toHaveLength(300);
+  expect(result.deferred).toHaveLength(600);
   expect(result.newNodeClaims.flatMap((claim) => claim.pods).sort()).toEqual([
     'team/app-0',
     'team/app-1',

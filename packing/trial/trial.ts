@@ -3,7 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { compareText, counted } from '../../core/text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
-import { termsPerTrial } from '../compile/budget.js';
+import { limitsOfTrial } from '../compile/budget.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim } from '../output/claims.js';
@@ -66,7 +66,7 @@ export class Trial {
   /** `staying`: by the name of each node that may be removed, the pods that stay there as long as the node does. */
   constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
-    const compiled = withCandidates(compile({ ...input, withoutNodes }, termsPerTrial), staying);
+    const compiled = withCandidates(compile({ ...input, withoutNodes }, limitsOfTrial), staying);
     this.compiled = { ...compiled, coverage: withOpen(coverageOf(input), compiled.coverage) };
     const states = nodeStates(this.compiled);
     this.nodes = states;

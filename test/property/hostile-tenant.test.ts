@@ -82,6 +82,28 @@ const placedAlone = placedIn(alone.result);
 const ordinaryPods = podsIn(ordinary.objects).map(keyOf);
 const consolidatedAlone = consolidateFleet(packingInputOf(nodes));
 
+const isOfTeam = (pod: string): boolean => pod.startsWith('team-');
+const inTeam = (each: KubernetesObject, n: number): KubernetesObject => ({
+  ...each,
+  metadata: { ...each.metadata, namespace: `team-${n}` },
+});
+const withThousandTerms = (each: Pod): Pod => ({
+  ...each,
+  metadata: { ...each.metadata, name: 'thousand' },
+  spec: {
+    ...each.spec,
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: Array.from({ length: 3000 }, (_, n) => ({
+            matchExpressions: [{ key: `example.com/key-${n}`, operator: 'Exists' as const }],
+          })),
+        },
+      },
+    },
+  },
+});
+
 /** What the CRD would refuse, by claim. */
 function refusals({ newNodeClaims }: Plan): string[] {
   return newNodeClaims.flatMap(({ nodePool, requirements, labels, annotations, requests }) => {
@@ -132,6 +154,30 @@ describe('a hostile tenant', () => {
 
       const both = alone.result.pricePerHour + apart.pricePerHour;
       expect(together.pricePerHour).toBeLessThanOrEqual(both * 1.1);
+    },
+  );
+
+  // Rule `provisioning/share-of-a-pass`.
+  test.each(seeds)(
+    'gives pods of several namespaces the very nodes that they get without it, at no more work (pods of seed %d)',
+    (seed) => {
+      const random = new Random(seed);
+      const teams = {
+        ...ordinary,
+        objects: ordinary.objects.map((each, n) => (each.kind === 'Pod' ? inTeam(each, n % 4) : each)),
+      };
+      const tenant = podsIn(
+        hostilePods(random, perPlan, ['requiredNodes', 'apart', 'preferredApart', 'spread', 'openKeys']),
+      );
+      const without = counted(() => plan(packingInputOf(teams)));
+      const more = [...tenant, ...tenant.slice(0, 1).map(withThousandTerms)];
+      const { result, work } = counted(() => plan(packingInputOf(beside(teams, more))));
+
+      expect(result.deferred).toContain('hostile/thousand');
+      expect(result.newNodeClaims.flatMap(({ pods }) => pods).filter(isOfTeam)).toEqual(
+        without.result.newNodeClaims.flatMap(({ pods }) => pods),
+      );
+      expect(work).toBeLessThanOrEqual(2 * without.work);
     },
   );
 

@@ -87,7 +87,7 @@ describe('provision: batches, plans and launches', () => {
   });
 
   test('plans again at once where a pass deferred pods, from where that pass ended', async () => {
-    const resume = { heavy: 'default/b' };
+    const resume = { from: 'default/b' };
     activities.plans = [{ ...emptyPlan, deferred: 2, resume }, { ...emptyPlan, deferred: 1 }, emptyPlan];
     await pendThenWait(1500);
 
