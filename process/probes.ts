@@ -1,5 +1,5 @@
 import type { LimiterClock } from '../kube/limiter.js';
-import type { World } from './world.js';
+import type { ClusterCache } from '../kube/port.js';
 import { counted } from '../core/text.js';
 
 /** One check of a probe; `problem` is its error as text for people. */
@@ -86,7 +86,12 @@ export class ProcessProgress {
 
 /** Whether the process fulfils its role; a standby replica that waits is ready. */
 export function readyChecks(
-  world: Pick<World, 'cache' | 'karpenter' | 'name' | 'identity'>,
+  world: {
+    readonly cache: Pick<ClusterCache, 'synced' | 'unsynced' | 'connected'>;
+    readonly karpenter: { readonly waitsFor: string | undefined };
+    readonly name: { readonly waitsFor: string | undefined };
+    readonly identity: string;
+  },
   role: Role,
   progress: ProcessProgress,
   queues: number,
