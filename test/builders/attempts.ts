@@ -12,7 +12,7 @@ export interface RecordedAttempts {
   readonly attempts: { readonly byPlacing: (group: readonly FleetNode[], purchase: Purchase) => Outcome | undefined };
 }
 
-/** Attempts to replace groups of nodes, with what was tried; `offer` tells at what prices nodes are found for a group, undefined for none. */
+/** Attempts to replace groups of nodes, with what was tried; `offer` gives the prices at which nodes are found for a group, undefined for none. */
 export function recordedAttempts(offer: (group: string) => readonly number[] | undefined): RecordedAttempts {
   const tried: string[] = [];
   const purchases: Purchase[] = [];

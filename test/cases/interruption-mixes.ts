@@ -19,7 +19,7 @@ const rebalance: Detail = ['EC2 Instance Rebalance Recommendation', {}];
 const warning: Detail = ['EC2 Spot Instance Interruption Warning', { 'instance-action': 'terminate' }];
 const reservation: Detail = ['EC2 Capacity Reservation Instance Interruption Warning', {}];
 
-/** What EventBridge tells of an instance in its life, by how it ends. */
+/** EventBridge messages about an instance in its life, by how it ends. */
 const lives: readonly (readonly Detail[])[] = [
   [state('pending'), state('running'), rebalance, warning, state('shutting-down'), state('terminated')],
   [state('pending'), state('running'), warning, state('shutting-down'), state('terminated')],

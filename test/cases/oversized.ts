@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 
 const team = 'example.com/team';
 const counted = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
-/** A pod of a size of its own, so that no two are alike. */
+/** Each pod has another size, so that no two are alike. */
 const odd = (random: Random, n: number, spec: PartialSpec = {}): KubernetesObject =>
   pod(`p-${n}`, { app: `app-${n}` }, requestsOf(`${random.int(100, 900)}m`, `${256 + n}Mi`), spec);
 
@@ -40,7 +40,7 @@ export const spreadValuesCase = (random: Random, size: number): Case => {
   };
 };
 
-/** As many NodePools, each with a kind of pods of its own. */
+/** That many NodePools, each with its own kind of pods. */
 export const manyPoolsCase = (random: Random, size: number): Case => poolsAndPods(random, size, (n) => `team-${n}`);
 
 /** As many NodePools, and as many kinds of pods that none of them takes: all is to be explained. */

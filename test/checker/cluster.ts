@@ -212,7 +212,7 @@ const ephemeral = new Set([
   'karpenter.sh/unregistered',
 ]);
 
-/** Whether a node has its labels and taints; until then its claim tells of them. */
+/** Whether a node has its labels and taints; until then its claim has them. */
 export const isRegistered = ({ metadata: { labels = {} } }: Node, claim: Claim | undefined): boolean =>
   claim === undefined || ['registered', 'initialized'].some((each) => labels[`karpenter.sh/${each}`] === 'true');
 

@@ -32,7 +32,7 @@ export function lowerBound(placement: Placement): number {
   let total = 0;
   for (const component of components(groups)) {
     const alone = component.map((group) => boundOf([group], demand, free));
-    // Pods that no offering can hold are placed in error; the rules tell so.
+    // Pods that no offering can hold are placed in error; the rules report it.
     total += Math.max(0, ...[boundOf(component, demand, free), ...alone].filter(Number.isFinite));
   }
   return total;

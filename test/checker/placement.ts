@@ -69,7 +69,7 @@ export interface Placement {
   /** The types as overlays have them for a pool. */
   readonly typesOf: (pool: Pool) => ReadonlyMap<string, MachineType>;
   readonly nodes: readonly FinalNode[];
-  /** Nodes that are being deleted, with the pods that the plan leaves there: those that are held back, and whoever ends with the node. */
+  /** Nodes that are being deleted, with the pods that the plan leaves there: those that are held back, and those that end with the node. */
   readonly draining: readonly FinalNode[];
   readonly classes: PodClasses;
 }

@@ -58,7 +58,7 @@ export function portsClash(a: HostPort, b: HostPort): boolean {
   return a.ip === b.ip || anyAddress.has(a.ip) || anyAddress.has(b.ip);
 }
 
-/** Pods that no rule can tell apart. */
+/** Pods that no rule can distinguish. */
 export interface PodClass {
   readonly index: number;
   readonly namespace: string;

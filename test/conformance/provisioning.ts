@@ -249,11 +249,7 @@ const withLimits = (): KubernetesObject => {
 };
 
 export const daemonPodCases: readonly ConformanceCase[] = about('DaemonSet pods', [
-  notApplicable(
-    37,
-    'each pod that stands for a DaemonSet has a UID of its own',
-    'DaemonSets are read without pods made up',
-  ),
+  notApplicable(37, 'each pod that stands for a DaemonSet has its own UID', 'DaemonSets are read without pods made up'),
   same(58, 'get limits as requests that their containers lack', one({}, left, withLimits())),
 ]);
 

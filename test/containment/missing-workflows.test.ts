@@ -6,7 +6,7 @@ import { backUp, restore } from './backups.js';
 import { containment, instanceOf, large } from './containment.js';
 import { loseWorkflow, type Loss } from './lose-workflow.js';
 
-// What is missing in Temporal is started by whoever needs it, or by the reconciler, and holds up nobody else. The stack is no other file's:
+// What is missing in Temporal is started by the workflow that needs it, or by the reconciler, and delays no other. The stack is no other file's:
 // all that is open has to come back, and in the end its stores come from backups.
 
 const on = containment('missing', createDefaultPool);

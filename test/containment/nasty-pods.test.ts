@@ -8,11 +8,11 @@ import { podsPendingSignal } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, isRunning, nodeOf, within } from '../live/world.js';
 import { large, sharedContainment } from './containment.js';
 
-// Pods that the API server takes and that are hard to work with cost ordinary pods nothing, and are told why.
+// Pods that the API server takes and that are hard to work with do not affect ordinary pods, and get events with the reason.
 
 const on = sharedContainment(async (world) => {
   await createDefaultPool(world);
-  // What a pod is told first counts for minutes: it is not to be that the pool is not ready yet.
+  // The first event of a pod stays for minutes: it must not be that the pool is not ready yet.
   const isReady = async (): Promise<boolean> => {
     const pool = await world.kube.get('NodePool', { name: 'default' });
     return isTrue(pool?.status?.conditions, 'Ready');
@@ -113,11 +113,11 @@ test('provision continues as new while a batch holds pods that fit nowhere, and 
   await apply(stack, unplaceable);
   await observe('Events of the pods', () => eventOf('homeless-299', 'Failed to schedule pod'), within(180));
 
-  // Planning waits for the API server, and everything that pends is told again and again.
+  // Planning waits for the API server, and everything pending is signalled again and again.
   stack.freeze('kube-apiserver', true);
   const longest = { length: 0, bytes: 0, runs: new Set<string>() };
   try {
-    // Many times as often as the operator tells of them, and with a pause now and then: a run goes on in the next only where nothing comes meanwhile.
+    // Many times as often as the operator signals them, and with a pause now and then: a run goes on in the next only where nothing comes meanwhile.
     while (longest.runs.size < 3) {
       for (let n = 0; n < 100; n++) await provision.signal(podsPendingSignal);
       const isTaken = async (): Promise<boolean> => (await provision.describe()).raw.pendingWorkflowTask === null;

@@ -15,7 +15,7 @@ import { denying } from './denying.js';
 import { refusalText, startRefusingWebhook, webhookOf, type RefusingWebhook } from './refusing-webhook.js';
 import { sharedContainment } from './containment.js';
 
-// What the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
+// What the API server refuses for one object does not affect others, is reported where its owner looks, and is tried again.
 
 const on = sharedContainment(async (world) => {
   Object.assign(process.env, environmentOf(world));
@@ -118,7 +118,7 @@ describe('writes that the API server refuses', () => {
     await deploy(on.world, 'late', { cpu: '6', memory: '6Gi' });
     expect(await observe('The pod running', () => poolOf('late'), within(180))).toBe('other');
 
-    // A pod that only a refused NodePool can take is told the cause.
+    // A pod that only a refused NodePool fits gets an event with the cause.
     await deployTo('answered-422', 'bound');
     const why = await explained(
       await podOf('bound'),

@@ -14,7 +14,7 @@ import { environmentOf, stowageHere } from '../situations/stowage.js';
 import { valueOf, metricsAddress } from './answers.js';
 import { large, sharedContainment } from './containment.js';
 
-// What does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
+// What is stuck is reported by `stowage status`, metrics, conditions and events until it goes on.
 
 const on = sharedContainment(async (world) => {
   Object.assign(process.env, environmentOf(world));

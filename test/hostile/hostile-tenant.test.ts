@@ -73,7 +73,7 @@ const allRun = (group: string): Promise<true> =>
     async () => [...(await notRunning(group)), ...(await refusedPools()), ...(await unready())].join('\n'),
   );
 
-/** When each pod of namespace default came and got its node, by the order in which the API server tells. */
+/** When each pod of namespace default came and got its node, in the order of the API server's watch. */
 class Placements {
   private readonly came = new Map<string, number>();
   private readonly took = new Map<string, number>();

@@ -53,7 +53,7 @@ interface Check {
   readonly state: string;
 }
 
-/** What `stowage doctor` says in a pod of the operator, with its rights and settings; its exit status tells no more. */
+/** What `stowage doctor` says in a pod of the operator, with its rights and settings; its exit status says no more. */
 async function doctor(...flags: readonly string[]): Promise<readonly Check[]> {
   const command = `stowage doctor -o json ${flags.join(' ')} || true`;
   const said = await world.kubectl(['-n', namespace, 'exec', 'deploy/stowage-operator', '--', 'sh', '-c', command]);

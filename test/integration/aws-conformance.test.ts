@@ -38,7 +38,7 @@ async function script(): Promise<void> {
   });
 }
 
-/** The suite against the stack; `more` is what the provider is told besides. */
+/** The suite against the stack; `more` are further settings of the provider. */
 async function run(target: Target, cluster: Cluster, recorder = new Recorder()): Promise<StepResult[]> {
   const { provider } = awsProvider(stack(), {
     clusterName: target.cluster,
@@ -180,7 +180,7 @@ test('resources that an aborted run left are removed by the next run', async () 
   expect(await alive()).toBe(0);
 });
 
-/** A cluster of which every machine is a Node: what a recording of a cloud cannot tell. */
+/** A cluster of which every machine is a Node: a recording of a cloud has none. */
 function everythingJoins(): Cluster {
   return {
     isIpv6: () => Promise.resolve(false),

@@ -21,7 +21,7 @@ import {
 // A provider reads the whole catalogue of a region before its first launch.
 const { stack, cloud } = useCloud();
 
-/** The instance, once EC2 shows it to whoever asks. */
+/** The instance, once EC2 shows it. */
 const described = (provider: CloudProvider, providerId: string) =>
   settled(
     () => provider.get(providerId),
@@ -393,7 +393,7 @@ describe('EC2 launches', () => {
 
 describe('EC2 node classes', () => {
   const statusOf = async (spec: Partial<EC2NodeClass['spec']>, name = 'default', version = 'v1.32.1') => {
-    // The policy of an installation names one role: whoever has another one has another policy, too.
+    // The policy of an installation names one role: another role has another policy too.
     const key = spec.role === undefined ? 'stowage' : 'local';
     const { provider } = awsProvider(stack(), { kubernetesVersion: () => Promise.resolve(version) }, key);
     return (await resolved(provider, nodeClass(stack(), spec, name))).status!;

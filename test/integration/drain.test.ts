@@ -172,7 +172,7 @@ describe('draining on a real cluster', () => {
     const deaf = new AbortController();
     const cache = createClusterCache({ client: kube, kinds: [...snapshotKinds, 'VolumeAttachment'] });
     await cache.start(deaf.signal);
-    // Its watches end, and nothing tells it of the pod.
+    // Its watches end, so that it does not see the pod.
     deaf.abort();
     await cordon('drain-b', true);
     await cordon('drain-a', false);

@@ -5,7 +5,7 @@ import { useStack } from './shared-stack.js';
 
 const { stack, cloud } = useStack(['cloud', 'temporal']);
 
-// `npm run bench -- --interruptions` does the same with 15,000 and tells the time.
+// `npm run bench -- --interruptions` does the same with 15,000 and prints the time.
 test.each(mixes)(
   'a flood of notices (%s), repeated, shuffled, broken and of other clusters: one workflow per instance, and an empty queue',
   async (mix) => {

@@ -52,7 +52,7 @@ test('the cache survives a restart and a silence of the API server, and logs eac
   await changed(() => said.length === 2, soon());
   await appears('after-restart');
 
-  // A machine that is gone does not even refuse: only the silence tells.
+  // A machine that is gone does not even refuse connections: only the silence shows it.
   stack.freeze('kube-apiserver', true);
   await changed(() => said.length === 3, soon());
   expect(said).toEqual([false, true, false]);

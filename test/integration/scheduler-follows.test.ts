@@ -171,7 +171,7 @@ async function outcome(planned: ReadonlyMap<string, string>): Promise<{ placed: 
   return { placed: placed.length, asPlanned: asPlanned.length };
 }
 
-/** Pods, plan, nodes and registration, under a fence of its own. */
+/** Pods, plan, nodes and registration, kept apart by `fence`. */
 async function run(name: string, nominatePods: boolean): Promise<{ placed: number; asPlanned: number }> {
   fence = name;
   fences.push(name);

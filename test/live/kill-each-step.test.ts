@@ -21,7 +21,7 @@ import { answered, createNodeClass, createNodePool, isRunning, type LiveWorld } 
 /*
  * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
  * had been: several nodes become one, launched once, and no pod is ever without a place. Every part is real; what a step
- * waits for is held until the process is dead. A round has a pool and workloads of its own.
+ * waits for is held until the process is dead. Each round has its own pool and workloads.
  */
 
 interface Workload {
@@ -132,7 +132,7 @@ async function deploy({ pool, workloads }: Round, name: string): Promise<void> {
   });
 }
 
-/** Waits until what the API server tells meets `condition`, event by event. */
+/** Waits until the watch events of the API server meet `condition`. */
 async function seen(what: string, condition: () => boolean): Promise<void> {
   try {
     await cache.until(condition, AbortSignal.timeout(patience.withinMs));

@@ -21,7 +21,7 @@ const folderOfRun = (): string => {
   return folder;
 };
 
-/** Has an empty file for each world that nobody uses; whoever removes it has the world. */
+/** Has an empty file for each world that nobody uses; the process that removes it has the world. */
 const unused = (): string => {
   const folder = join(folderOfRun(), 'unused');
   mkdirSync(folder, { recursive: true });

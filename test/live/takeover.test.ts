@@ -18,7 +18,7 @@ import type { HandleInterruptionResult } from '../../workflows/interruption/inte
 import { smallRegion } from '../builders/small-region.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from './world.js';
 
-// Two operators and two workers, each a process of its own: whoever dies, freezes or is replaced, the others go on.
+// Two operators and two workers in separate processes: when one dies, freezes or is replaced, the others go on.
 const folder = mkdtempSync(join(tmpdir(), 'stowage-takeover-'));
 const operators: Replica[] = [];
 const workers: Replica[] = [];

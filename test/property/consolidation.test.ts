@@ -17,7 +17,7 @@ const judged = (made: Case, result: Consolidation) =>
     Date.parse('2026-01-02T00:00:00Z'),
   );
 
-/** Every node that stays, by what people are told; later commands may remove what earlier ones launch. */
+/** Every node that stays, by the reported reasons; later commands may remove what earlier ones launch. */
 const staying = ({ held, notTaken, rejected }: Consolidation): string[] => [
   ...rejected.flatMap(({ candidates }) => candidates),
   ...[...held, ...notTaken].map(({ node }) => node),

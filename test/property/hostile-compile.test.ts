@@ -7,7 +7,7 @@ import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import { isPlain } from '../../packing/compile/pod-terms.js';
 import { packingInputOf } from '../builders/packing-input.js';
 
-// What is made of hostile objects before ordinary pods have their places: as good as nothing, however many they are.
+// What is made of hostile objects before ordinary pods have their places: almost nothing, however many they are.
 const firstSeed = Number(process.env['STOWAGE_SEED'] ?? 20_260_101);
 const ordinary = generate('benchmark-mix', 200, 7);
 const alone = compile(packingInputOf(ordinary));

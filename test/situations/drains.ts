@@ -77,7 +77,7 @@ export function drains(people: People): void {
         expect([forced.code, forced.stderr]).toEqual([0, '']);
         expect(forced.stdout).toMatch(/^Expedited \S+\nNow: .*\n(Force ordered|Forced) by .* for ann \(it burns\)/);
         await people.says(/forced by .* for ann/, 'history', 'node', node);
-        // The history tells the order at once; the event is published once the pod is deleted.
+        // The history has the order at once; the event is published once the pod is deleted.
         await people.until(`The event of ${node}`, async () =>
           (await people.events('Node', node)).some((text) => /^DrainForced: .*for ann.*guarded/.test(text)),
         );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { signatureOf } from '../../process/notifications/notifier.js';
 import { listenLocally } from '../builders/local-server.js';
 
-/** Whoever is notified, and whose server fails each time before it takes anything. */
+/** A receiver of notifications whose server fails at each first attempt. */
 export interface Receiver {
   readonly settings: { readonly NOTIFY_URL: string; readonly NOTIFY_SECRET_FILE: string };
   /** Types of what was taken, after a failure each, with the right signature. */

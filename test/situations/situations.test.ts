@@ -13,7 +13,7 @@ import { allowCheaper, createSituations, others, staying, unplaced } from './sit
 import { notifications, surfaces } from './surfaces.js';
 
 // Rule `surfaces/one-reason`: twelve situations that people ask about, made for real: `why`, `status` and the event say the same of each.
-// After that what people are asked, order and are told about them (README.md).
+// After that questions to people, their orders and reports (README.md).
 const people = new People();
 let receiver: Receiver;
 let folder: string;
@@ -22,7 +22,7 @@ interface Seen {
   readonly found: Surfaces;
   /** What `why` answers, where it is what is awaited. */
   readonly said: string | undefined;
-  /** How the event tells that. */
+  /** The event about it. */
   readonly event: string;
 }
 

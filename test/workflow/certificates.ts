@@ -9,7 +9,7 @@ const openssl = async (args: readonly string[]): Promise<void> => {
 
 const ecKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** An authority of its own in `folder`, with a certificate that serves for both sides of a connection to this machine. */
+/** A certificate authority in `folder`, with a certificate that serves for both sides of a connection to this machine. */
 export async function makeCertificates(folder: string, name: string): Promise<Certificates> {
   const file = (kind: string): string => join(folder, `${name}-${kind}`);
   const request = ['req', '-x509', '-days', '2', ...ecKey];

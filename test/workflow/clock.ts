@@ -12,7 +12,7 @@ const hastyMs = 200;
 
 /**
  * The server skips time while nothing is in flight, and counts what is. It loses count where a task is handed out again or
- * ends with its workflow, and stands still from then on. Whoever waits for time to be skipped sees that by this clock:
+ * ends with its workflow, and stands still from then on. A test that waits for time to be skipped sees that by this clock:
  * where nothing is in flight and the server's time goes on no faster than a wall clock's, counts are taken off until it does.
  */
 export class Clock {

@@ -55,7 +55,7 @@ export class Clockwork {
     }
   }
 
-  /** Whether somebody still waits, once those are told whose time has come and have done what they do then. */
+  /** Whether anything still waits, once those whose time has come are woken and have run. */
   private async isAwaited(): Promise<boolean> {
     await this.time.settle();
     for (const waiter of this.waiters) {

@@ -17,7 +17,7 @@ interface Described {
   readonly description?: string;
 }
 
-/** What the Temporal UI is told of a workflow's handlers. */
+/** Descriptions of a workflow's handlers for the Temporal UI. */
 interface Metadata {
   readonly definition: {
     readonly signalDefinitions?: readonly Described[];
@@ -177,7 +177,7 @@ describe('the example inputs shown in the Temporal UI', () => {
   const isEntity = (name: string): boolean =>
     ['offerings', 'provision', 'disrupt', 'handleInterruption'].includes(name);
 
-  /** Nothing of it was malformed: neither the workflow nor whoever checks orders complains. */
+  /** Nothing of it was malformed: neither the workflow nor the check of orders refuses it. */
   const expectTaken = async (handle: WorkflowHandle, allowed: RegExp): Promise<void> => {
     const { facts } = await explained(handle);
     expect(facts['last signal ignored']).toBeUndefined();

@@ -47,7 +47,7 @@ class Pool {
   }
 }
 
-// With and without a memory: forgetful workers know at each step what the history tells, as after a crash.
+// With and without a memory: workers without a cache replay the history at each step, as after a crash.
 describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a static pool, %j', ({ forgetful }) => {
   let activities: FakeActivities;
   let rig: WorkflowRig;

@@ -175,7 +175,7 @@ describe('repairNode of an unhealthy node', () => {
 
     const { question }: Explanation = await handle.query(explainQuery);
     expect(question?.breaks).toContain('deletes the pods of node-ill'); // (people/yes-that-breaks-protection)
-    // Its one step is Force: who does not say that pods may lose their protection is told so.
+    // Its one step is Force: an order without consent to remove the pods' protection is refused.
     expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] }))).toBe('BreaksProtection');
     await handle.signal(approveSignal, { actor: 'ann', force: true });
 

@@ -19,7 +19,7 @@ interface Group {
 /**
  * Spread constraints (DoNotSchedule) over the final placement. The scheduler checks each pod as it comes, so a placement
  * is valid if some order of binding passes. Pods that match but are not bound by the constraint themselves may come
- * last, and whoever helps the emptiest domain may come first; therefore the rule is, for each domain with a pod of the
+ * last, and a pod that helps the emptiest domain may come first; therefore the rule is, for each domain with a pod of the
  * group: pods running there + pods of the group placed there <= least final count of any eligible domain + maxSkew.
  * Eligible domains are those of the nodes there are and, since nodes can be made, those that some NodePool could make
  * for the pod. A claim whose domain is open counts wherever it could be, and helps nowhere.
@@ -55,8 +55,8 @@ function groupsOf(spots: ReadonlyMap<PodClass, readonly Spot[]>): Group[] {
 }
 
 /**
- * Pods of a new node that can come in no order: each of them is one too many under a rule of its own if it comes last of those that are
- * left. Whoever can come last is taken away, which makes it no harder for the others.
+ * Pods of a new node that can come in no order: each of them is one too many under its own rule if it comes last of those that are
+ * left. A pod that can come last is taken away, which makes it no harder for the others.
  */
 function stuckOnHosts(placement: Placement, groups: readonly Group[]): Violation[] {
   const onHosts = groups.filter(({ key }) => key === hostnameKey);

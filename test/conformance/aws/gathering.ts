@@ -78,7 +78,7 @@ export const terminatingCases: readonly ConformanceCase[] = about('batched Termi
   ),
 ]);
 
-const ownCall = 'each claim has a call of its own, since each has a token of its own';
+const ownCall = 'each claim has its own call, since each has its own token';
 const three = async (given: Given): Promise<{ fleets: number; outcomes: readonly string[] }> => {
   const world = account({ types: ['m5.large'], ...given });
   const outcomes = await Promise.all(

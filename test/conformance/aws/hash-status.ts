@@ -41,7 +41,7 @@ const changes = (at: number, title: string, spec: object, expected: boolean): Co
       ['string', expected],
     ),
   );
-/** Hash and version of a claim with these once the node class, whose own are old, was looked at: its new hash is told as `new`. */
+/** Hash and version of a claim with these once the node class, whose own are old, was reconciled; its new hash is shown as `new`. */
 const moves = (claim: Marks, expected: readonly (string | undefined)[], isDrifted = false): Check =>
   inPlace(async (place) => {
     const nodeClass = await written(place, {}, marks('abceduefed', 'test'));

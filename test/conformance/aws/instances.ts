@@ -114,7 +114,7 @@ const untagged = (at: number, title: string, of: Tagging): ConformanceCase =>
   same(at, title, tagged(of, marks, [0, [undefined, undefined]]));
 
 const keys = ['Name', 'karpenter.sh/nodeclaim', 'eks:eks-cluster-name'] as const;
-/** Those of the three tags that the instance has already, of whoever gave them, and what it has in the end. */
+/** Those of the three tags that the instance has already, by whomever they were written, and those that it has in the end. */
 const completes = (at: number, ...there: readonly (typeof keys)[number][]): ConformanceCase =>
   same(
     at,

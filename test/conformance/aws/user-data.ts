@@ -41,7 +41,7 @@ export const passed = ([at, title, settings, expected = settings]: Row): Conform
     title,
     saying((text) => picked(configOf(text), expected), { spec: { kubelet: settings } }, expected),
   );
-/** Settings of kubelet that Bottlerocket gets under names of its own. */
+/** Kubelet settings that have other names in Bottlerocket. */
 const translated = ([at, title, kubelet, expected]: Row): ConformanceCase =>
   same(
     at,

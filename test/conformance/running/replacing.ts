@@ -38,7 +38,7 @@ const waiting = (it: Running): unknown => ({
   isThere: isThere(it, 'NodeClaim'),
 });
 const timeouts =
-  'how long a command may take by the length of a queue; each disruption is a workflow of its own here, and none waits for another';
+  'how long a command may take by the length of a queue; each disruption is its own workflow here, and none waits for another';
 
 /** pkg/controllers/disruption/queue_test.go */
 export const queueCases: readonly ConformanceCase[] = about('disruption queue', [

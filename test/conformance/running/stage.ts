@@ -21,7 +21,7 @@ export const startMs = Date.parse('2026-01-05T12:00:00Z');
 export const second = 1000;
 export const minute = 60 * second;
 
-/** The whole product beside an API server, a cloud and a Temporal in memory, by a clock that goes on when it is told to. */
+/** The whole product beside an API server, a cloud and a Temporal in memory, by a clock that a case advances. */
 export interface Running {
   readonly kube: FakeKube;
   readonly cloud: FakeCloud;

@@ -65,7 +65,7 @@ export const nodeOverlaySchemaCases: readonly ConformanceCase[] = about('NodeOve
   ...adjustment('an adjustment without a sign', 'refused', { 267: '1%', 271: '1', 275: '1.3' }),
   ...adjustment('a percentage', 'accepted', { 279: '+1%', 283: '-1%', 287: '-100%', 291: '+100.102%', 295: '+298%' }),
   ...adjustment('an amount', 'accepted', { 299: '+43', 303: '-43', 307: '+34.43', 311: '-34.43' }),
-  capacity(348, 'a resource of its own', 'accepted', { 'smarter-devices/fuse': '1' }),
+  capacity(348, 'a custom resource', 'accepted', { 'smarter-devices/fuse': '1' }),
   capacity(355, 'CPU', 'refused', { cpu: '1' }),
   capacity(362, 'memory', 'refused', { memory: '34Gi' }),
   capacity(369, 'pods', 'refused', { pods: '324' }),

@@ -49,7 +49,7 @@ export class Machines {
     return this.away.has(name);
   }
 
-  /** The kubelet of an instance that runs finds no Node of its own, and makes it anew. */
+  /** The kubelet of a running instance finds no Node and creates it anew. */
   rejoin(providerId: string): void {
     const instance = this.joined.get(providerId);
     const isKnown = this.kube.kept('Node').some(({ spec }) => spec?.providerID === providerId);

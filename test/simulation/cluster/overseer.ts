@@ -11,11 +11,11 @@ type Ref = Parameters<KubeClient['get']>[1];
 
 export interface OverseerOptions {
   readonly broken: (problem: string) => void;
-  /** Whether a pod has been protected for so long that everybody knows; whoever is not asked takes all for known. */
+  /** Whether a pod has been protected for so long that all caches have it; without it all count as known. */
   readonly isKnownProtected?: (pod: Pod) => boolean;
   /** Whether EC2's status checks have failed for an instance, which ends all protection (interruption/status-checks). */
   readonly hasFailedStatusCheck?: (providerId: string) => boolean;
-  /** Whether the cloud has an instance still; whoever is not asked takes all for running. */
+  /** Whether the cloud still has an instance; without it all count as running. */
   readonly isRunning?: (providerId: string) => boolean;
   /** Whether the cluster is at an earlier state: what workflows have waited for may be undone. */
   readonly isRestored?: () => boolean;

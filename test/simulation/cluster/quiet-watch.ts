@@ -1,6 +1,6 @@
 import type { Log } from '../../../core/telemetry.js';
 
-/** What is written, said and tried again while nothing happens is one of these, or is told of. */
+/** Writes, log lines and retries while nothing happens are one of these, or are reported. */
 const mostTold = 8;
 /** Mistakes of the code, which no fault of the world excuses. */
 const mistakes = /TypeError|ReferenceError|RangeError|ZodError|is not a function|Cannot read propert|is not iterable/;

@@ -4,7 +4,7 @@ import type { Run } from '../temporal/run.js';
 import { explainQuery } from '../../../workflows/messages.js';
 import type { Explanation } from '../../../workflows/messages.js';
 
-/** Facts that hold for as long as something is waited for or does not succeed; what was last is told otherwise. */
+/** Facts that hold for as long as something is waited for or does not succeed; what happened last is reported otherwise. */
 const passing = ['slots waited for', 'waiting for approval', 'not created', 'blocked by', 'can be ended by'];
 
 /** What workflows that live on say of what is past as though it were so still: people read it. */

@@ -29,7 +29,7 @@ const minuteMs = 60_000;
 const usualFaultChance = 0.003;
 /** Runs end at 1,500 events (workflows/history-limit.ts), but for what they wait for then. */
 const mostEvents = 2500;
-/** For how long a process is away that dies at a place of its own. */
+/** For how long a process is away that dies at a crash point. */
 const crashedMs = 5000;
 /** For how long what it has cached is old, from such a place on. */
 const staleMs = 3 * 60_000;
@@ -81,7 +81,7 @@ export async function simulate(plan: SimulationPlan, code: string): Promise<Simu
   }
 }
 
-/** Where no call fails, everybody has heard of a pod by then: `provision` is told of those that wait every ten seconds. */
+/** Without failing calls every pod is known by then: pending pods are signalled to `provision` every ten seconds. */
 const promptlyMs = 30_000;
 
 class Simulation {

@@ -6,7 +6,7 @@ import { Immediates } from './immediates.js';
 /** Before anything is faked. */
 const turn = setImmediate;
 
-/** What a timer does belongs to whoever set it, as with real ones: an activity's heartbeat finds its activity. */
+/** A timer's callback runs in the context that set it, as with real ones: an activity's heartbeat finds its activity. */
 function keepAsyncContext(): void {
   for (const name of ['setTimeout', 'setInterval'] as const) {
     const faked = globalThis[name] as (then: () => void, ...rest: unknown[]) => NodeJS.Timeout;
@@ -27,7 +27,7 @@ function timeoutSignal(milliseconds: number): AbortSignal {
 }
 
 /**
- * Time of its own for everything in the process: timers fire when `advance` says so, one after the other, each once everything
+ * Virtual time for everything in the process: timers fire when `advance` says so, one after the other, each once everything
  * that the one before began waits for time again. One at a time: it replaces the process' own timers.
  */
 export class VirtualTime {

@@ -36,7 +36,7 @@ function isBefore(a: { at: number; order: number }, b: { at: number; order: numb
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** Something that may happen at any time: whoever waits goes on when it is set, and it stays set until it is cleared. */
+/** Something that may happen at any time: a waiter goes on when it is set, and it stays set until it is cleared. */
 export class Flag {
   private raised = false;
   private waiting: (() => void)[] = [];

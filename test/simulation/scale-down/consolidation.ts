@@ -18,7 +18,7 @@ export interface Surroundings {
   readonly isNominated: (node: string) => boolean;
 }
 
-/** `consolidate`: carries one decision out as the workflow does; gives what `disrupt` is told in the end. */
+/** `consolidate`: carries one decision out as the workflow does; gives the result that `disrupt` gets. */
 export async function carryOut(
   around: Surroundings,
   workflowId: string,

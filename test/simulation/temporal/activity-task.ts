@@ -86,7 +86,7 @@ export class ActivityTask {
     this.running?.environment.cancel();
   }
 
-  /** As the server tells of it while it is pending. */
+  /** As the server describes it while it is pending. */
   described(): object {
     const { activityId, activityType } = this.schedule;
     const isStarted = this.running !== undefined;

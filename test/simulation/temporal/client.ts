@@ -138,7 +138,7 @@ async function* listed(engine: SimulatedTemporal, wire: Wire, query: string): As
   for (const run of [...engine.all]) if (isSelected(run)) yield new Described(run);
 }
 
-/** What the server tells of a run, as it is when it is told; what is costly is worked out for who reads it. */
+/** The server's description of a run at the time of the call; expensive fields are computed when they are read. */
 class Described {
   readonly workflowId: string;
   readonly runId: string;

@@ -215,7 +215,7 @@ export class SimulatedTemporal implements CommandHost {
     if (run.jobs.length > 0) this.tasks.wake(run);
   }
 
-  /** Something has happened to a run: its next workflow task tells it. */
+  /** Something has happened to a run: its next workflow task has it. */
   add(run: Run, job: Job): void {
     if (!run.isOpen) return;
     run.jobs.push(job);

@@ -52,7 +52,7 @@ export interface Sandbox {
 const withoutStacks = 'Error.stackTraceLimit = 0; ';
 
 /**
- * The real workflow code on the SDK's own workflow runtime, as a worker runs it, in a V8 context of its own: what `Core`
+ * The real workflow code on the SDK's own workflow runtime, as a worker runs it, in its own V8 context: what `Core`
  * and the server do is simulated (engine.ts), what the SDK and the workflows do is not.
  */
 export class SandboxFactory {

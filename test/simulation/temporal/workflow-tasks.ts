@@ -130,7 +130,7 @@ const isClosing = (command: Command): boolean =>
     command.continueAsNewWorkflowExecution,
   );
 
-/** A replay is told, before each task, which patches its run took in it. */
+/** A replay gets, before each task, the patches that its run took in it. */
 function patchesIn(commands: readonly Command[]): Job[] {
   return commands.flatMap(({ setPatchMarker }) =>
     setPatchMarker ? [{ notifyHasPatch: { patchId: setPatchMarker.patchId } }] : [],
