@@ -19,24 +19,24 @@ const inAttempt = async (number: number, items: readonly string[], asked: Error 
 };
 
 // Rule `provisioning/refused-claims`.
-describe.each([1, 2])('where none of %d items is answered', (count) => {
+describe.each([1, 2])('where none of %d items succeeds', (count) => {
   const items = ['a', 'b'].slice(0, count);
 
-  test('it is an outage at first', async () => {
+  test('it counts as an outage at first', async () => {
     await expect(inAttempt(2, items, undefined)).rejects.toThrow('failed calling webhook');
   });
 
-  test('it is their own failure from the third attempt on, where the API server answers what else it is asked', async () => {
+  test('it counts as failures of the items from the third attempt on, if the API server answers another call', async () => {
     await expect(inAttempt(3, items, undefined)).resolves.toEqual(
       items.map((item) => ({ item, why: unanswered.message })),
     );
   });
 
-  test('a refusal of that is an answer, too', async () => {
+  test('a refusal of that call is an answer too', async () => {
     await expect(inAttempt(3, items, new DomainError('Denied', 'no', { status: 403 }))).resolves.toHaveLength(count);
   });
 
-  test('it stays an outage where nobody answers, whatever the attempt', async () => {
+  test('it stays an outage while nothing answers, whatever the attempt', async () => {
     await expect(inAttempt(100, items, nobody)).rejects.toThrow('failed calling webhook');
   });
 });

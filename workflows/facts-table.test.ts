@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { factsTable } from './facts-table.js';
 
-test('whatever people write stays in its cell', () => {
+test('a facts table keeps any text of people in its cell', () => {
   expect(factsTable({ wave: 2, 'held by': 'ann (either a | b,\n  or c)' })).toEqual([
     '',
     '| | |',

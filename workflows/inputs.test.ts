@@ -4,17 +4,17 @@ import { workflowIds } from '../core/ids.js';
 import { inputShapes, malformedInput, wrongId } from './inputs.js';
 import { Unreadable } from './unreadable.js';
 
-describe('what a workflow is started with', () => {
-  test('is checked for every workflow type', () => {
+describe('inputs of workflows', () => {
+  test('are validated for every workflow type', () => {
     expect([...inputShapes.keys()].sort()).toEqual(Object.keys(workflows).sort());
   });
 
-  test.each(Object.keys(workflows))('%s refuses what has nothing of its input', (type) => {
+  test.each(Object.keys(workflows))('of %s without a required field are refused', (type) => {
     for (const nonsense of [undefined, null, 'nonsense', 42, [], {}, { cluster: 7 }])
       expect(malformedInput(type, [nonsense])).toMatch(/is (missing|null|"nonsense"|42|\[\]|7): give /);
   });
 
-  test('names the field, what was found and what is allowed', () => {
+  test('name the field, what was found and what is allowed', () => {
     const input = { cluster: 'c', claim: { name: 'n', uid: 5 }, nodePool: 'p' };
     expect(malformedInput('launchNode', [input])).toBe('claim.uid is 5: give a string');
     expect(malformedInput('launchNode', [new Unreadable('a payload without an encoding cannot be read')])).toContain(
@@ -22,7 +22,7 @@ describe('what a workflow is started with', () => {
     );
   });
 
-  test('has times and durations that dates and timers can be made of, and names some node', () => {
+  test('have valid times and durations, and at least one node', () => {
     const claim = { name: 'n', uid: 'u' };
     const input = { cluster: 'c', claim, nodePool: 'p', expiresAt: 1e300 };
     expect(malformedInput('expireNode', [input])).toMatch('expiresAt is 1e+300: give ');
@@ -36,12 +36,12 @@ describe('what a workflow is started with', () => {
     );
   });
 
-  test('may have more than is known', () => {
+  test('may have unknown fields', () => {
     expect(malformedInput('disrupt', [{ cluster: 'c', fromTheFuture: true }])).toBeUndefined();
   });
 });
 
-describe('the id under which a workflow is started', () => {
+describe('ids of workflows', () => {
   const claim = { name: 'n', uid: 'u' };
   const ofClaim = { cluster: 'c', claim, nodePool: 'p' };
 
@@ -58,13 +58,13 @@ describe('the id under which a workflow is started', () => {
     ['replaceDrifted', { cluster: 'c', nodePool: 'p', poolUid: 'u', hash: 'h' }, workflowIds.drift('c', 'u', 'h')],
     ['replaceNode', { cluster: 'c', candidate: { claim, node: 'n', nodePool: 'p' } }, workflowIds.replace('c', 'u')],
     ['consolidate', { cluster: 'c', candidates: [{ claim }] }, workflowIds.consolidate('c', ['u'])],
-  ])('of %s is that of what it works on, so that no two do the same', (type, input, id) => {
+  ])('of %s follow from the object, so that no two do the same', (type, input, id) => {
     expect(wrongId(type, id, [input])).toBeUndefined();
     expect(wrongId(type, `${id}-2`, [input])).toBe(`its id is ${id}-2: give ${id}`);
   });
 
   test.each(['explainPod', 'measureSavings', 'launchBatch'])(
-    'of %s may be any: a person, a command or a plan makes it',
+    'of %s may be any, since a person, command or plan chooses it',
     (type) => {
       expect(wrongId(type, 'any', [{ cluster: 'c' }])).toBeUndefined();
     },

@@ -35,13 +35,13 @@ const signals = (Object.values(messages) as readonly object[])
   .map((each) => each as { readonly type?: string; readonly name?: string })
   .flatMap(({ type, name }) => (type === 'signal' && name !== undefined ? [name] : []));
 
-test('each signal has its shape, or is a person’s order', () => {
+test('each signal has a schema, or is an order of a person', () => {
   expect([...new Set(signals)].sort()).toEqual([...payloadShapes.keys(), ...orderSignals].sort());
   expect(Object.keys(wellFormed).sort()).toEqual([...payloadShapes.keys()].sort());
 });
 
-describe.each(Object.keys(wellFormed))('%s', (name) => {
-  test('takes what is well formed, with more fields than it knows', () => {
+describe.each(Object.keys(wellFormed))('the payload of %s', (name) => {
+  test('is accepted with unknown fields', () => {
     for (const payload of wellFormed[name]!) {
       expect(malformed(name, payload)).toBeUndefined();
       if (typeof payload !== 'object' || Array.isArray(payload)) continue;
@@ -49,7 +49,7 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
     }
   });
 
-  test('names the field, what was found and what is allowed, of whatever else is sent', () => {
+  test('is refused with the field, what was found and what is allowed', () => {
     if (withoutPayload.includes(name)) return;
     const bad = [undefined, null, ...nonsense];
     for (const payload of bad.filter((each) => !isFine(name, each))) {
@@ -57,7 +57,7 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
     }
   });
 
-  test('takes no field of another type', () => {
+  test('is refused with a field of another type', () => {
     for (const payload of wellFormed[name]!) {
       if (typeof payload !== 'object' || payload === null) continue;
       for (const field of Object.keys(Array.isArray(payload) ? {} : payload)) {
@@ -91,7 +91,7 @@ test.each([
   expect(malformed(name, payload)).toMatch(`${field} is `);
 });
 
-test('ids may be of any script, and times as far off as an expiration', () => {
+test('ids in payloads may be of any script, and times as late as an expiration', () => {
   expect(malformed('steer', { workflowId: 'kü/consolidate/1', targets: [] })).toBeUndefined();
   const until = Date.parse('2300-01-01T00:00:00Z');
   expect(malformed('nominated', [{ node: 'n', until }])).toBeUndefined();

@@ -51,14 +51,14 @@ const later = (before: ConsolidationInput, ms = hour): ConsolidationInput => ({
 });
 const answer = { commands: [] } as unknown as Consolidation;
 
-describe('what a search answered', () => {
+describe('remembered answers of a search', () => {
   const known = (asked: ConsolidationInput, then: ConsolidationInput, found = answer): Consolidation | undefined => {
     const memory = new SearchMemory();
     memory.note(asked, found);
     return memory.find(then);
   };
 
-  test('holds for the same input at any later time', () => {
+  test('are used for the same input at any later time', () => {
     expect(known(input(), later(input()))).toBe(answer);
     const answered = new SearchMemory();
     answered.note(input(), answer);
@@ -72,7 +72,7 @@ describe('what a search answered', () => {
     ['another claim', later(input({ nodeClaims: [claim(now - hour - 1)] }))],
     ['a node that is kept for another reason', { ...later(input()), kept: new Map([['node-a', 'refused']]) }],
     ['another catalogue', { ...later(input()), catalogues: new Map([['default', []]]) }],
-  ])('does not hold for %s', (_, then) => {
+  ])('are not used after %s', (_, then) => {
     expect(known(input(), then)).toBeUndefined();
   });
 
@@ -88,7 +88,7 @@ describe('what a search answered', () => {
     ],
     ['a policy has windows', { disruptionPolicies: [{ metadata: { name: 'nightly' }, spec }] as never }],
     ['a NodePool rests', { nodePools: [refused] }],
-  ])('is not kept where %s', (_, of) => {
+  ])('are not remembered where %s', (_, of) => {
     const asked = input(of);
     expect(known(asked, later(asked))).toBeUndefined();
   });
@@ -97,12 +97,12 @@ describe('what a search answered', () => {
     ['no pod is protected any more', { pods: [pod('30s')] }],
     ['a pod is protected for good', { pods: [pod('true')] }],
     ['consolidateAfter is Never', { nodePools: [pool({ consolidateAfter: 'Never' })] }],
-  ])('is kept where %s', (_, of) => {
+  ])('are remembered where %s', (_, of) => {
     const asked = input(of);
     expect(known(asked, later(asked))).toBe(answer);
   });
 
-  test('is not kept of a search that was cut short, or that left objects out', () => {
+  test('are not remembered for a search that was cut short, or that left objects out', () => {
     expect(known(input(), later(input()), { ...answer, cutShort: true })).toBeUndefined();
     expect(known(input(), later(input()), { ...answer, setAside: [] })).toBeUndefined();
   });
@@ -110,13 +110,13 @@ describe('what a search answered', () => {
 
 const anything = fc.anything({ withMap: true, withSet: true, maxDepth: 3 });
 
-test('what is copied is the same', () => {
+test('sameness of inputs: a copy is the same', () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => isSame(value, structuredClone(value))));
   expect(isSame(new Map([['a', [1]]]), new Map([['a', [1]]]))).toBe(true);
   expect(isSame(new Set(['a']), new Set(['a']))).toBe(true);
 });
 
-test('one is as much the same as the other as the other way round', () => {
+test('sameness of inputs is symmetric', () => {
   fc.assert(fc.property(anything, anything, (a, b) => isSame(a, b) === isSame(b, a)));
 });
 
@@ -137,6 +137,6 @@ test.each<[unknown, unknown]>([
   [new Set(['a']), new Set(['b'])],
   [new Map([['a', 1]]), new Map([['a', 2]])],
   [new Map([['a', 1]]), new Map([['b', 1]])],
-])('%o is not the same as %o', (a, b) => {
+])('sameness of inputs: %o differs from %o', (a, b) => {
   expect(isSame(a, b)).toBe(false);
 });

@@ -12,7 +12,7 @@ import { createConsolidationActivities } from './consolidation.js';
 
 const dedicated: Taint = { key: 'dedicated', value: 'db', effect: 'NoSchedule' };
 
-describe('steering', () => {
+describe('steering of evicted pods by taints', () => {
   let world: ActivityWorld;
   let activities: ConsolidationActivities & DisruptionActivities;
 
@@ -44,7 +44,7 @@ describe('steering', () => {
       .sort();
   const versions = (): unknown[] => world.kube.objects('Node').map(({ metadata }) => metadata.resourceVersion);
 
-  test('softly taints the nodes that pods are not meant for, whether a target is told by its node or its claim', async () => {
+  test('taints other nodes with PreferNoSchedule, whether a target is given as node or claim', async () => {
     for (const name of ['a', 'b']) putNode(name);
     putNode('c', [dedicated]);
     world.kube.put('Node', { metadata: { name: 'of-somebody-else' }, spec: {} });
@@ -58,7 +58,7 @@ describe('steering', () => {
     expect(steeredNodes()).toEqual(['node-c']);
   });
 
-  test('nodes that go or that nobody knows any more are left alone', async () => {
+  test('leaves deleting and unknown nodes alone', async () => {
     putNode('a');
     putNode('going', [taints.disrupted]);
     await world.synced();
@@ -68,7 +68,7 @@ describe('steering', () => {
     expect(steeredNodes()).toEqual([]);
   });
 
-  test('follows its targets, writes only what changes, and leaves nothing in the end', async () => {
+  test('follows the targets, writes only changes, and removes all taints in the end', async () => {
     for (const name of ['a', 'b']) putNode(name);
     putNode('c', [dedicated]);
     await world.synced();
@@ -88,7 +88,7 @@ describe('steering', () => {
     expect(await taintsOf('c')).toEqual([dedicated]);
   });
 
-  test('of many nodes the emptiest fifty', async () => {
+  test('of many nodes taints the fifty emptiest', async () => {
     for (let i = 0; i < 60; i++) putNode(String(i).padStart(2, '0'), [], i < 10 ? '3' : '1');
     putNode('target');
     await world.synced();
@@ -98,7 +98,7 @@ describe('steering', () => {
     expect(steeredNodes()).toEqual(Array.from({ length: 50 }, (_, i) => `node-${i + 10}`));
   });
 
-  test('what a run that was cut off left is taken off, unless moves are being steered', async () => {
+  test('removes taints that an aborted run left, unless consolidations are being steered', async () => {
     putNode('a', [taints.steer]);
     await world.synced();
 
@@ -112,7 +112,7 @@ describe('steering', () => {
   test.each([
     ['an admission policy refuses', new DomainError('Denied', 'policy says no', { status: 403 })],
     ['nobody answers for', new DomainError('Unavailable', 'timeout')],
-  ])('a node that %s holds up no other, and is given back until its taint is off', async (_, error) => {
+  ])('a node that %s does not stop the others, and is reported until its taint is removed', async (_, error) => {
     for (const name of ['a', 'b', 'c']) putNode(name);
     await world.synced();
     await activities.steerPods({ targets: ['node-a'], steered: [] });
@@ -134,7 +134,7 @@ describe('steering', () => {
     expect(steeredNodes()).toEqual([]);
   });
 
-  test('is no change that consolidation would look again for', async () => {
+  test('is no change after which consolidation looks again', async () => {
     for (const name of ['a', 'b']) putNode(name);
     await world.synced();
     const changes = new ClusterChanges(world.deps.cache);

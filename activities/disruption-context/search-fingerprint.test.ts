@@ -21,7 +21,7 @@ test.each<[string, InstanceType, InstanceType]>([
   ['two prices that are swapped', typeWith(), typeWith((i) => (i < 2 ? { price: prices[1 - i]! } : {}))],
   ['the free instances of a reservation', typeWith(), typeWith((i) => (i === 0 ? { reservationCapacity: 1 } : {}))],
   ['what a type has', typeWith(), { ...typeWith(), capacity: { cpu: 4000 } }],
-])('catalogues that differ in %s have different fingerprints, equal ones the same', (_what, one, other) => {
+])('search fingerprint: catalogues that differ in %s have different ones, equal ones the same', (_what, one, other) => {
   expect(fingerprint(one)).not.toBe(fingerprint(other));
   expect(fingerprint(structuredClone(one))).toBe(fingerprint(one));
 });

@@ -16,16 +16,16 @@ const view = (name: string, idleSince = 0): never =>
 const looked = (at: number, named: readonly string[], unasked: readonly string[] = []): never =>
   ({ now: at, named: new Set(named), unasked: new Set(unasked) }) as never;
 
-describe('StableSince', () => {
+describe('StableSince: how long nodes have been candidates', () => {
   // Rule `commands/validation-delay`.
-  test('a node named for the first time waits the whole time', () => {
+  test('a node that is a candidate for the first time waits the whole time', () => {
     const stable = new StableSince();
     stable.note([view('a')], looked(now, ['a']));
     expect(stable.restOf(['a'], now)).toBe(15_000);
     expect(stable.restOf(['unheard-of'], now)).toBe(15_000);
   });
 
-  test('the wait counts from the first search that named it, for all nodes of a command', () => {
+  test('the wait begins with the first search that found it, for all nodes of a command', () => {
     const stable = new StableSince();
     stable.note([view('a'), view('b', now)], looked(now, ['a']));
     stable.note([view('a'), view('b', now)], looked(now + 10_000, ['a', 'b']));
@@ -34,7 +34,7 @@ describe('StableSince', () => {
     expect(stable.restOf(['a'], now + 60_000)).toBe(0);
   });
 
-  test('a search that does not name it has it begin anew, one that could not ask does not', () => {
+  test('a search that does not find it restarts the wait, one that failed does not', () => {
     const stable = new StableSince();
     stable.note([view('a'), view('b')], looked(now, ['a', 'b']));
     stable.note([view('a'), view('b')], looked(now + 5000, [], ['a']));
@@ -43,7 +43,7 @@ describe('StableSince', () => {
     expect(stable.restOf(['b'], now + 10_000)).toBe(15_000);
   });
 
-  test('pods that came or went since have it begin anew', () => {
+  test('pods bound or deleted since restart the wait', () => {
     const stable = new StableSince();
     stable.note([view('a')], looked(now, ['a']));
     stable.note([view('a', now + 8000)], looked(now + 10_000, ['a']));

@@ -7,7 +7,7 @@ import type { DisruptionMethod } from '../../workflows/messages.js';
 import { confirmCandidates } from './confirmation.js';
 
 // Rule `commands/checked-after-the-taint`.
-describe('behind the taint', () => {
+describe('confirming candidates after the taint', () => {
   let world: ActivityWorld;
 
   beforeEach(async () => {
@@ -39,28 +39,28 @@ describe('behind the taint', () => {
     why: `pod default/on-${node} was bound to it and is marked do-not-disrupt`,
   });
 
-  test('a pod that is not to be disrupted keeps its node, whatever the cache knows', async () => {
+  test('a do-not-disrupt pod in the API server keeps its node, whatever the cache has', async () => {
     land('node-b', kept);
     land('node-a', kept);
 
     expect(await blocked('multi')).toEqual([why('node-a'), why('node-b')]);
   });
 
-  test('a drifted node only where no terminationGracePeriod bounds its drain', async () => {
+  test('under drift it keeps the node only without a terminationGracePeriod', async () => {
     land('node-a', kept);
     land('node-b', kept);
 
     expect(await blocked('drift')).toEqual([why('node-a')]);
   });
 
-  test('any pod that has to move keeps a node that was to go for being empty, and no other', async () => {
+  test('any pod to evict keeps a node that is removed as Empty, and no other', async () => {
     land('node-a');
 
     expect(await blocked('empty')).toEqual([{ node: 'node-a', why: 'pods were bound to it' }]);
     expect(await blocked('single')).toEqual([]);
   });
 
-  test('a pause counts that the API server has, whatever anybody else knows of it', async () => {
+  test('a pause in the API server counts, whatever the caches have', async () => {
     const confirmed = () => confirmCandidates(world.deps, { method: 'multi', reason: 'Underutilized', candidates });
     expect(await confirmed()).toEqual({ blocked: [] });
     world.kube.put('DisruptionPause', {
@@ -71,7 +71,7 @@ describe('behind the taint', () => {
   });
 
   // Rule `invariants/failures-are-contained`.
-  test('a node whose pods cannot be listed stays, and holds up no other', async () => {
+  test('a node whose pods cannot be listed stays, and does not stop the others', async () => {
     const list = world.kube.list.bind(world.kube);
     const denied = new DomainError('Denied', 'no', { status: 403 });
     Object.assign(world.kube, {
@@ -82,7 +82,7 @@ describe('behind the taint', () => {
     expect(await blocked('multi')).toEqual([{ node: 'node-a', why: 'its pods cannot be listed: no' }]);
   });
 
-  test('pods that are at their end keep none', async () => {
+  test('finished pods keep no node', async () => {
     land('node-a', { ...kept, status: { phase: 'Succeeded' } });
     land('node-b', { metadata: { ...kept.metadata, deletionTimestamp: '2026-01-05T12:00:00Z' } });
 

@@ -18,7 +18,7 @@ const nothing = { nominations: [], commands: [] };
 const owner = 'test/consolidate/w';
 const both = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
 
-describe('disruption on the cluster', () => {
+describe('disruption activities on a cluster', () => {
   let world: ActivityWorld;
   let activities: DisruptionActivities;
 
@@ -72,14 +72,14 @@ describe('disruption on the cluster', () => {
   const waitIn = async (name: string) => waitOf((await world.kube.get('NodeClaim', { name }))!);
   const taintsOf = async (node: string) => (await world.kube.get('Node', { name: node }))?.spec?.taints ?? [];
 
-  test('finds empty nodes within the budget, with their price', async () => {
+  test('empty nodes are found within the budget, with their price', async () => {
     const { commands, held } = await activities.findDisruptions(nothing);
 
     expect(commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a', pricePerHour: 0.06 }] }]);
     expect(held).toEqual([{ nodePool: 'default', why: '2 empty, 1 more allowed by budget 50%' }]);
   });
 
-  test('what runs counts against the budget, and a pause stops the pool', async () => {
+  test('running disruptions count against the budget, and a pause stops the NodePool', async () => {
     const [first] = await candidates();
     const commands = [{ workflowId: 'w', reason: 'Empty' as const, candidates: [first!], since: 0 }];
 
@@ -88,7 +88,7 @@ describe('disruption on the cluster', () => {
     expect((await activities.findDisruptions(nothing)).commands).toEqual([]);
   });
 
-  test('a pool whose node class is broken harms no other', async () => {
+  test('a NodePool with a broken node class does not affect others', async () => {
     const broken = nodePool('broken');
     broken.spec.template.spec.nodeClassRef.name = 'missing';
     world.kube.put('NodePool', broken);
@@ -98,7 +98,7 @@ describe('disruption on the cluster', () => {
   });
 
   // Given a pod arrives during the 15s validation, then the command is abandoned.
-  test('validation drops a node that pods have come to', async () => {
+  test('validation drops a node to which pods were bound', async () => {
     const found = await candidates();
     await putPod('node-a');
 
@@ -119,7 +119,7 @@ describe('disruption on the cluster', () => {
   });
 
   // Rule `commands/taint-first`.
-  test('taints and says why; taking it back leaves nothing', async () => {
+  test('candidates are tainted with the reason in their condition, and untainted without a trace', async () => {
     const found = await candidates();
 
     await expect(activities.taintCandidates({ reason: 'Empty', candidates: found })).resolves.toEqual({
@@ -145,7 +145,7 @@ describe('disruption on the cluster', () => {
 
   // Given controller restart mid-command, then leftover taints are removed.
   // Rule `candidates/left-over-taints`.
-  test('frees nodes of disruptions that nobody runs, and only those', async () => {
+  test('taints of disruptions that no workflow runs are removed, and no others', async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await activities.taintCandidates({
@@ -162,7 +162,7 @@ describe('disruption on the cluster', () => {
     expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
   });
 
-  test('a taint that names its owner is left to that for as long as it runs', async () => {
+  test('a taint that names its owner stays as long as that workflow runs', async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await world.synced();
@@ -181,7 +181,7 @@ describe('disruption on the cluster', () => {
   });
 
   // Rule `candidates/left-over-taints`.
-  test('a taint of a workflow that was started again under its id is removed, and not one that the new one has set since', async () => {
+  test('a taint of a workflow that was started again under its id is removed, unless the new run has set it', async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Expired', candidates: found, owner, ownerRun: 'first' });
     await world.synced();
@@ -204,7 +204,7 @@ describe('disruption on the cluster', () => {
     expect(metadata.annotations).not.toHaveProperty([annotations.disruptionOwnerRun]);
   });
 
-  test('a claim that says so is freed though somebody took the taint off its node', async () => {
+  test("a claim with a disruption owner is released though its node's taint was removed by hand", async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: found, owner });
     await world.kube.patch('Node', { name: 'node-a' }, { spec: { taints: [] } });
@@ -221,7 +221,7 @@ describe('disruption on the cluster', () => {
     expect(isTrue(status?.conditions, 'DisruptionReason')).toBe(false);
   });
 
-  test('disruptions whose workflow has closed are told, but for those that are about to begin and those that nobody can say', async () => {
+  test('disruptions whose workflow has closed are reported, except those about to begin and those that cannot be described', async () => {
     const isOpen = (id: string): Promise<boolean> =>
       id === 'unknown' ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(id === 'open');
     Object.assign(world.deps.entities, { isOpen });
@@ -290,7 +290,7 @@ describe('disruption on the cluster', () => {
   test.each([
     ['spot_interrupted', [taints.disrupted]],
     ['rebalance_recommendation', []],
-  ])('the taint of an interruption (%s) that was terminated: %j stays', async (reason, left) => {
+  ])('the taint of a terminated interruption (%s): %j stays', async (reason, left) => {
     const node = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' };
     await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b', noticedAt: 5 });
     await world.synced();
@@ -302,7 +302,7 @@ describe('disruption on the cluster', () => {
   });
 
   // Rule `interruption/recorded-first`.
-  test('the taint of a noted interruption stays, whoever else tainted the node, until that interruption itself frees it', async () => {
+  test('the taint of an interruption recorded on the claim stays, whoever else tainted the node, until that interruption removes it', async () => {
     const [node] = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: [node!], owner: 'test/consolidate/x' });
     const seen = (await world.kube.get('Node', { name: 'node-a' }))!;
@@ -321,7 +321,7 @@ describe('disruption on the cluster', () => {
     expect(interruptionNoteOf((await world.kube.get('NodeClaim', { name: 'a' }))!)).toBeUndefined();
   });
 
-  test('a node that may not be written holds up no other', async () => {
+  test('a node that cannot be written does not stop the others', async () => {
     refuse('node-a');
 
     await expect(activities.taintCandidates({ reason: 'Unhealthy', candidates: both, owner: 'w' })).resolves.toEqual({
@@ -345,7 +345,7 @@ describe('disruption on the cluster', () => {
       ['Expired', ['uid-a']],
       ['Unhealthy', ['uid-a', 'uid-b']],
       ['spot_interrupted', ['uid-a', 'uid-b']],
-    ])('%s: of two nodes where half may go, %j', async (reason, tainted) => {
+    ])('%s: of two nodes, half of which may be disrupted, %j', async (reason, tainted) => {
       const marked = await activities.taintCandidates({ reason, candidates: both, owner: 'w' });
 
       expect(marked.tainted).toEqual(tainted);
@@ -354,7 +354,7 @@ describe('disruption on the cluster', () => {
       expect(marked.refused ?? []).toEqual(refused.map((node) => ({ node, ...why })));
     });
 
-    test('what others have tainted meanwhile counts, and what an earlier attempt of this one has is counted once', async () => {
+    test('nodes tainted by others meanwhile count, and those of an earlier attempt count once', async () => {
       const [a, b] = both;
       await activities.taintCandidates({ reason: 'Empty', candidates: [a!], owner: 'w' });
       await world.synced();
@@ -365,7 +365,7 @@ describe('disruption on the cluster', () => {
       expect(other).toMatchObject({ tainted: [], refused: [{ node: 'node-b', why: 'budget 50% allows no more' }] });
     });
 
-    test('a node that an earlier attempt tainted, and that another budget forbids since, is free again', async () => {
+    test('a node that an earlier attempt tainted, and that another budget refuses since, is untainted', async () => {
       const candidates = both.slice(0, 1);
       await activities.taintCandidates({ reason: 'Empty', candidates, owner: 'w' });
       const disruption = { consolidateAfter: '30s', budgets: [{ nodes: '0' }] };
@@ -529,7 +529,7 @@ describe('disruption on the cluster', () => {
       expect(tainted).toEqual(['uid-b']);
     });
 
-    test('while the cache lags behind the API server nothing is tainted, and the step is tried again', async () => {
+    test('while the cache is behind the API server nothing is tainted, and the activity is retried', async () => {
       world.deps.cache.isFresh = (kind) => Promise.resolve(kind !== 'NodeClaim');
 
       await expect(activities.taintCandidates({ reason: 'Empty', candidates: both })).rejects.toMatchObject({
@@ -542,14 +542,14 @@ describe('disruption on the cluster', () => {
     });
   });
 
-  test('budgets count a node that is tainted, whoever remembers it', async () => {
+  test('a tainted node counts against budgets, whether disrupt remembers it or not', async () => {
     await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
     const { counts } = await disruptionContext(world.deps, nothing);
     expect([...counts.values()]).toMatchObject([{ disrupting: 1 }]);
   });
 
-  test('a decision that is looked at again does not count its own taints', async () => {
+  test("validation does not count the command's own taints", async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
     await world.synced();
@@ -560,7 +560,7 @@ describe('disruption on the cluster', () => {
   });
 
   test.each(['Drifted', 'Expired', 'Unhealthy'])(
-    'frees a node that was to be replaced (%s) likewise',
+    'a candidate that was to be replaced (%s) is untainted likewise',
     async (reason) => {
       await activities.taintCandidates({
         reason,

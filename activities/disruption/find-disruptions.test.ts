@@ -141,7 +141,7 @@ describe('findDisruptions', () => {
   const goingNodes = ({ commands }: DisruptionsFound): string[] =>
     commands.flatMap(({ candidates }) => candidates.map(({ node }) => node)).sort();
 
-  test('two nodes on demand become a cheaper one on spot, with a record of which pods go where', async () => {
+  test('two on-demand nodes are replaced by a cheaper spot one, with a record of pod moves', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const counted: unknown[] = [];
@@ -162,7 +162,7 @@ describe('findDisruptions', () => {
     expect(found.details?.decisions[0]?.then).toBe('carried out');
   });
 
-  test('says whether pods are steered to where they are meant to go', async () => {
+  test('commands say whether pods are steered to their targets', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const [on] = (await find()).commands;
@@ -176,7 +176,7 @@ describe('findDisruptions', () => {
   });
 
   // Rule `provisioning/nominated-nodes`.
-  test('a node that pods were planned onto by its claim, while it was still to come, is none to go', async () => {
+  test('a node onto which pods were planned by its claim, before it existed, is no candidate', async () => {
     putNode('a', []);
     const until = world.clock.now + 20_000;
 
@@ -189,7 +189,7 @@ describe('findDisruptions', () => {
   });
 
   // Rules `consolidation/room-of-pending-pods`, `provisioning/refused-pods`.
-  describe('an empty node that pods without a node have room on', () => {
+  describe('an empty node with room for unplaced pods', () => {
     const waits = (name: string, status: object): unknown =>
       world.kube.put('Pod', {
         metadata: { name, namespace: 'default', ownerReferences: [], creationTimestamp: at(20) },
@@ -201,7 +201,7 @@ describe('findDisruptions', () => {
     test.each<[string, object]>([
       ['that kube-scheduler finds unschedulable', unschedulable],
       ['that kube-scheduler has not looked at', {}],
-    ])('%s is none to go for ten minutes in which nothing changes there', async (_, status) => {
+    ])('%s is no candidate for ten minutes without changes', async (_, status) => {
       putNode('a', []);
       waits('late', status);
 
@@ -212,13 +212,13 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find())).toEqual(['node-a']);
     });
 
-    test('is none to go whether all of them have room or not', async () => {
+    test('is no candidate whether all of these pods fit or not', async () => {
       putNode('a', []);
       for (let i = 0; i < 500; i++) waits(`late-${i}`, unschedulable);
       expect(goingNodes(await find())).toEqual([]);
     });
 
-    test('takes no pods of other nodes in place of them', async () => {
+    test('takes no pods of other nodes in place of these', async () => {
       putNode('a', []);
       putNode('b', [1]);
       for (let i = 0; i < 500; i++) waits(`late-${i}`, unschedulable);
@@ -226,7 +226,7 @@ describe('findDisruptions', () => {
     });
   });
 
-  describe('a node launched for a pod of a node that drains', () => {
+  describe('a node launched for a pod of a draining node', () => {
     const drains = (own: readonly object[]): void => {
       const node = world.kube.objects('Node').find((one) => one.metadata.name === 'node-b')!;
       world.kube.put('Node', { ...node, spec: { ...node.spec, taints: own } } as never);
@@ -248,13 +248,13 @@ describe('findDisruptions', () => {
       drains([taints.disrupted]);
     });
 
-    test('is none to go for as long as that pod is there', async () => {
+    test('is no candidate as long as that pod exists', async () => {
       expect(goingNodes(await find())).not.toContain('node-a');
       drains([]);
       expect(goingNodes(await find())).toContain('node-a');
     });
 
-    test('keeps no other node from being consolidated, however long that drain takes', async () => {
+    test('does not keep other nodes from being consolidated, however long the drain takes', async () => {
       putNode('c', [0.1]);
       const { uid = '' } = (await world.kube.get('NodeClaim', { name: 'b' }))!.metadata;
       const drained = { claim: { name: 'b', uid }, node: 'node-b', nodePool: 'default' };
@@ -266,7 +266,7 @@ describe('findDisruptions', () => {
     });
   });
 
-  test('a node that a pod is nominated to is none to go, however long it has been there', async () => {
+  test('a node to which a pod is nominated is no candidate, however old it is', async () => {
     putNode('a', []);
     world.kube.put('Pod', {
       metadata: { name: 'comes', namespace: 'default', ownerReferences: [] },
@@ -283,7 +283,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
 
-  test('what waited for a budget while others went need not prove stable over again', async () => {
+  test('a command that waited for a budget needs no second time of stability', async () => {
     for (const name of ['a', 'b']) putNode(name, [0.1]);
     putPool({ budgets: [{ nodes: '1' }], consolidationPolicy: 'WhenEmptyOrUnderutilized' });
     const [first] = (await find()).commands;
@@ -312,7 +312,7 @@ describe('findDisruptions', () => {
     world.kube.put('NodeClaim', { ...claim, metadata, status });
   }
 
-  test('what became worth it while others went has proved stable when its turn comes', async () => {
+  test('a command that became worthwhile while others ran has its time of stability when its turn comes', async () => {
     for (const name of ['a', 'b']) putNode(name, [2]);
     putPool({ budgets: [{ nodes: '1' }] });
     const [first] = (await find()).commands;
@@ -335,7 +335,7 @@ describe('findDisruptions', () => {
     expect(next?.validationMs).toBe(0);
   });
 
-  test('what is consolidatable in a moment is planned with, and has proved stable by then', async () => {
+  test('nodes that are consolidatable soon are planned for, and have their time of stability by then', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
@@ -356,7 +356,7 @@ describe('findDisruptions', () => {
     expect(command?.validationMs).toBeLessThanOrEqual(1000);
   });
 
-  test('a node whose time has come waits for one that lost pods and goes with it', async () => {
+  test('a node whose consolidateAfter passed waits for one that lost pods, and both go in one command', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
@@ -387,7 +387,7 @@ describe('findDisruptions', () => {
     await touch('a', 60);
   }
 
-  test('a command waits for the nodes that are to take its pods, if it is not valid without them (consolidation/consolidate-after)', async () => {
+  test('a command waits for its target nodes to take pods, if it is not valid without them (consolidation/consolidate-after)', async () => {
     await oneToStay();
     await touch('b', 5);
 
@@ -405,14 +405,14 @@ describe('findDisruptions', () => {
     });
   });
 
-  test('it begins if these nodes take pods when it is validated', async () => {
+  test('a command begins if its targets take pods when it is validated', async () => {
     await oneToStay();
     await touch('b', 20);
 
     expect((await find()).commands).toMatchObject([{ candidates: [{ node: 'node-a' }], validationMs: 15_000 }]);
   });
 
-  test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
+  test('a command does not wait for ever for nodes that are always about to be consolidatable', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
@@ -427,7 +427,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
 
-  test('pods are not moved to an empty node that may go itself in a moment', async () => {
+  test('pods are not moved to an empty node that is about to be removed', async () => {
     putNode('a', [1]);
     putNode('b', []);
     const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
@@ -446,7 +446,7 @@ describe('findDisruptions', () => {
     expect(command).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
   });
 
-  test('nor to one whose time has come, but that pods of a plan are still awaited on', async () => {
+  test('pods are not moved to a node that is about to be removed and still awaits planned pods', async () => {
     putNode('a', [1]);
     putNode('b', []);
     const until = world.clock.now + 8000;
@@ -460,7 +460,7 @@ describe('findDisruptions', () => {
     expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
   });
 
-  test('what was to move pods to a node that became empty meanwhile is abandoned', async () => {
+  test('a command that would move pods to a node that became empty is abandoned', async () => {
     putNode('a', [1]);
     putNode('b', [0.1]);
     const stays = { metadata: { name: 'b-0', namespace: 'default' } };
@@ -484,7 +484,7 @@ describe('findDisruptions', () => {
     expect(await validate()).toMatchObject({ valid: [], dropped: [{ node: 'node-a' }] });
   });
 
-  test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {
+  test('a node that backs off is considered again as soon as its back-off is over', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const keptUntil = world.clock.now + 15_000;
@@ -505,7 +505,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find({ memory }))).not.toEqual([]);
   });
 
-  test('nodes are not replaced by more of them for little, and pods are not moved for little', async () => {
+  test('nodes are not replaced by more nodes, nor pods moved, for a small saving', async () => {
     putNode('a', [2]);
     const { packer } = world.deps;
     const asked: object[] = [];
@@ -528,7 +528,7 @@ describe('findDisruptions', () => {
   test.each([
     ['for five minutes', { nodes: '100%', schedule: '@daily', duration: '1h' }, 1],
     ['where time alone changes nothing', { nodes: '100%' }, 0],
-  ])('the search rests until something changes, or %s', async (_, budget, again) => {
+  ])('the search is skipped until something changes, or %s', async (_, budget, again) => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPool({ budgets: [{ nodes: '100%' }, budget], consolidationPolicy: 'WhenEmpty' });
@@ -557,7 +557,7 @@ describe('findDisruptions', () => {
     expect(searches).toBe(again + 1);
   });
 
-  test('pods may go to a node that nobody manages', async () => {
+  test('pods may move to a node without a NodePool', async () => {
     putNode('a', [1]);
     world.kube.put('Node', {
       metadata: { name: 'foreign', labels: { [labels.zone]: 'a', [labels.arch]: 'amd64', [labels.os]: 'linux' } },
@@ -573,7 +573,7 @@ describe('findDisruptions', () => {
   });
 
   // What is read and what is counted are not read in the same moment.
-  test('what changes in the middle of a look is news to the next one', async () => {
+  test('a change during a look is seen by the next one', async () => {
     putPool({ consolidationPolicy: 'WhenEmpty' });
     putNode('a', [2]);
     putNode('b', [1]);
@@ -596,7 +596,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
 
-  test('a pool whose instance types cannot be had for a moment is looked at again soon, not in five minutes', async () => {
+  test('a NodePool without instance types for a moment is looked at again soon, not after five minutes', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const { cloud } = world.deps;
@@ -611,7 +611,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
 
-  test('an API server that is away holds up everything, and that is said', async () => {
+  test('an unreachable API server stops the look, with the reason', async () => {
     putNode('a', [2]);
     const away = 'the API server cannot be reached: nothing is disrupted until it answers';
     expect((await find()).held).not.toContainEqual({ nodePool: 'all', why: away });
@@ -621,7 +621,7 @@ describe('findDisruptions', () => {
     expect((await find()).held).toEqual([{ nodePool: 'all', why: 'the cluster has not been read yet' }]);
   });
 
-  test('price and least possible price of what runs are told, not worked out anew at each look (surfaces/least-possible)', async () => {
+  test('price and lower bound of the running pods are reported without computing them at each look (surfaces/least-possible)', async () => {
     putNode('a', [1]);
     const { packer } = world.deps;
     const leastPossible = packer.leastPossible.bind(packer);
@@ -654,7 +654,7 @@ describe('findDisruptions', () => {
     expect(await told()).toEqual([[{ nodePool: 'default', nodes: 3, pricePerHour: 0.6 }], undefined]);
   });
 
-  test('a pause that another takes the place of keeps nobody any more', async () => {
+  test('a pause that was replaced by another one no longer counts', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const pause = (name: string): Pause => ({
@@ -666,7 +666,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find({ pauses: [pause('other')] }))).toEqual(['node-a', 'node-b']);
   });
 
-  test('a search rests for its own duration, not for that of the queue before it', async () => {
+  test('a skipped search lasts for its own duration, not for that of the one before in the queue', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const { packer } = world.deps;
@@ -690,7 +690,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
 
-  test('a search that was cut short is no last word', async () => {
+  test('a search that was cut short is not skipped the next time', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     const { packer } = world.deps;
@@ -714,7 +714,7 @@ describe('findDisruptions', () => {
   });
 
   // Rule `consolidation/when-it-searches`.
-  test('a cache that lags behind what it was told of is looked at again within seconds', async () => {
+  test('a cache that is behind a signalled change causes another look within seconds', async () => {
     putNode('a', [1]);
     putNode('b', [4]);
     expect((await find()).nextCheckAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(world.clock.now + 60_000);
@@ -723,7 +723,7 @@ describe('findDisruptions', () => {
     expect((await find()).nextCheckAt).toBe(world.clock.now + 5000);
   });
 
-  test('how many nodes could go is told, whatever keeps them', async () => {
+  test('the number of nodes that could be disrupted is reported, whatever blocks them', async () => {
     putNode('a', [1]);
     putNode('b', [1]);
     const pause = { scope: { kind: 'cluster' as const }, reason: 'release', actor: 'ann' };
@@ -732,7 +732,7 @@ describe('findDisruptions', () => {
   });
 
   // Rule `invariants/failures-are-contained`.
-  test('why nodes stay is as long as it may be carried, whatever people wrote', async () => {
+  test('reasons why nodes stay are cut to the size that is carried, whatever people wrote', async () => {
     for (let n = 0; n < 30; n++) putNode(`n${n}`, [1]);
     const pauses = Array.from({ length: 30 }, (_, n) => ({
       ...{ scope: { kind: 'node', name: `node-n${n}` } as const, reason: `${n} ${'x'.repeat(20_000)}`, actor: 'ann' },
@@ -745,7 +745,7 @@ describe('findDisruptions', () => {
     expect(details?.stays[0]?.why).toMatch(/^node .* is paused .*characters\)$/);
   });
 
-  test('a window that is closed to consolidation is looked at again when it opens', async () => {
+  test('consolidation looks again when a closed window opens', async () => {
     // The clock stands at noon.
     putPool({
       budgets: [{ nodes: '0', reasons: ['Underutilized'], schedule: '0 11 * * *', duration: '62m' }, { nodes: '100%' }],
@@ -761,7 +761,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
 
-  test('no more nodes go than a payload can tell of', async () => {
+  test('no more commands are returned than a payload holds', async () => {
     putNode('a', []);
     const uids = (count: number): readonly Candidate[] =>
       Array.from(
@@ -781,7 +781,7 @@ describe('findDisruptions', () => {
     ]);
   });
 
-  test('mode: Recommend decides, says so, and lets nothing go', async () => {
+  test('mode Recommend records commands and carries none out', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPolicy({ mode: 'Recommend' });
@@ -793,7 +793,7 @@ describe('findDisruptions', () => {
     expect(world.events.map(({ reason }) => reason)).toContain('ConsolidationCandidate');
   });
 
-  describe('a pool whose policy only recommends holds up no other', () => {
+  describe('a NodePool whose policy only recommends does not hold up others', () => {
     const drifted = (secondsAgo: number): Condition[] => [
       { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: at(secondsAgo) },
     ];
@@ -830,7 +830,7 @@ describe('findDisruptions', () => {
     });
 
     // Rule `candidates/methods-in-order`.
-    test('what it comes to is told once nothing else is to be done', async () => {
+    test('its recommendation is reported once nothing else is to be done', async () => {
       putNode('w', [], [], 'watched');
       putNode('v', [1], [], 'watched');
 
@@ -841,7 +841,7 @@ describe('findDisruptions', () => {
     });
   });
 
-  test('what a policy asks goes with the decision', async () => {
+  test('a command carries what the policy requires of it', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPolicy({ approval: [{ reasons: ['Underutilized'], timeout: '2h', onTimeout: 'Approve' }] });
@@ -854,14 +854,14 @@ describe('findDisruptions', () => {
     });
   });
 
-  test('a saving below what the policy asks for is no saving', async () => {
+  test("a saving below the policy's minimum is none", async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPolicy({ savings: { minimumDollarsPerHour: '5' } });
     expect(goingNodes(await find())).toEqual([]);
   });
 
-  describe('what people are asked, and what they rejected', () => {
+  describe('approvals and rejections by people', () => {
     const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
     const refused = (more: Partial<Refused> = {}): Refused => ({
       reason: 'Empty',
@@ -883,7 +883,7 @@ describe('findDisruptions', () => {
     const asks = (reasons: readonly string[] = ['Underutilized']): void =>
       putPolicy({ approval: [{ reasons, timeout: '2h' }] });
 
-    test('a pool that asks nobody does not wait for an answer together with one that asks (people/searched-separately)', async () => {
+    test('a NodePool without approval is not in one command with one that requires it (people/searched-separately)', async () => {
       putPool({}, 'asks');
       putPolicy({
         approval: [{ reasons: ['Underutilized'], timeout: '2h' }],
@@ -902,14 +902,14 @@ describe('findDisruptions', () => {
       expect(next.commands[0]?.decision?.approval).toBeDefined();
     });
 
-    test('a refusal holds for its reason alone', async () => {
+    test('a rejection holds for its reason alone', async () => {
       putNode('a', []);
       expect(goingNodes(await find({ refused: [refused()] }))).toEqual([]);
       expect(goingNodes(await find({ refused: [refused({ reason: 'Underutilized' })] }))).toEqual(['node-a']);
       expect(goingNodes(await find({ refused: [refused({ until: world.clock.now })] }))).toEqual(['node-a']);
     });
 
-    test('a decision that came to nothing rests for its reason alone', async () => {
+    test('an abandoned command backs off for its reason alone', async () => {
       putNode('a', []);
       const keptUntil = world.clock.now + 60_000;
       const rested = { node: 'node-a', nodePool: 'default', at: world.clock.now, keptUntil, why: 'failed: x' };
@@ -917,7 +917,7 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find({ memory: [{ ...rested, reason: 'Empty' }] }))).toEqual([]);
     });
 
-    test('a refused move is proposed again when it saves twice as much', async () => {
+    test('a rejected command is proposed again when it saves twice as much', async () => {
       putNode('a', [2]);
       const [command] = (await find()).commands;
       const { priceBefore = 0, priceAfter = 0 } = command?.decision ?? {};
@@ -933,7 +933,7 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find({ refused: turnedDown(saves / 3) })).length).toBeGreaterThan(0);
     });
 
-    test('an open question is not asked twice, and no more is asked at a time than could go', async () => {
+    test('an open question is not asked twice, and no more are asked than budgets allow', async () => {
       putNode('a', []);
       putNode('b', []);
       putPool({ budgets: [{ nodes: '1' }] });
@@ -944,7 +944,7 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find({ questions: [question({ reason: 'Empty', candidates })] }))).toEqual([]);
     });
 
-    test('a question holds up nothing that asks nobody', async () => {
+    test('a question does not hold up commands without approval', async () => {
       putNode('a', [2]);
       putNode('b', []);
       putPool({ budgets: [{ nodes: '1' }] });
@@ -959,7 +959,7 @@ describe('findDisruptions', () => {
       ['drift asks nobody', ['Empty']],
       ['both ask', ['Empty', 'Drifted']],
     ])(
-      'a question whether an empty node may go keeps it not from drift: %s (people/drift-before-empty)',
+      'a question about an empty node does not keep it from drift: %s (people/drift-before-empty)',
       async (_name, reasons) => {
         putNode('a', []);
         asks(reasons);
@@ -980,7 +980,7 @@ describe('findDisruptions', () => {
       },
     );
 
-    test('what may not go as drifted is asked about as empty all the same', async () => {
+    test('a drifted node that may not be replaced is asked about as empty', async () => {
       putNode('a', []);
       asks(['Empty', 'Drifted']);
       putNode('a', [], drifted());
@@ -1031,7 +1031,7 @@ describe('findDisruptions', () => {
       expect((await find({ questions: [question({ isApproved: true })], pauses })).moot).toBeUndefined();
     });
 
-    test('a question ends when its pods are gone, and the node goes as empty', async () => {
+    test('a question ends when its pods are gone, and the node is removed as Empty', async () => {
       putNode('a', []);
       asks();
       const found = await find({ questions: [question()] });
@@ -1041,7 +1041,7 @@ describe('findDisruptions', () => {
       expect((await find()).commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a' }] }]);
     });
 
-    test('a question ends when a better plan is found', async () => {
+    test('a question ends when a better command is found', async () => {
       putNode('a', [2]);
       asks();
       const [command] = (await find()).commands;
@@ -1058,13 +1058,13 @@ describe('findDisruptions', () => {
     });
   });
 
-  describe('why not?', () => {
+  describe('why a node is not disrupted', () => {
     const whyNot = async (state: State = {}) => {
       await world.synced();
       return explainNode(world.deps, { node: 'node-a', view: await arranged(state) });
     };
 
-    test('nothing keeps it, or nobody knows of it', async () => {
+    test('nothing blocks it, or it is unknown', async () => {
       putNode('a', [1]);
       expect(await whyNot()).toMatchObject({
         verdict: 'may go',
@@ -1074,7 +1074,7 @@ describe('findDisruptions', () => {
       expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
     });
 
-    test('what nothing forbids and nobody takes has what that would come to', async () => {
+    test('without a blocker the answer is what removing it would come to', async () => {
       putNode('a', [3]);
       const asSpot = { metadata: { labels: { [labels.capacityType]: 'spot' } } };
       await world.kube.patch('Node', { name: 'node-a' }, asSpot);
@@ -1084,7 +1084,7 @@ describe('findDisruptions', () => {
       expect(why).toMatch(/^(a spot node is replaced by spot only with|there is no cheaper place for its pods)/);
     });
 
-    test('all that keeps it is told, with when that ends', async () => {
+    test('all blockers are listed, each with its end', async () => {
       putNode('a', [1]);
       putPool({ budgets: [{ nodes: '0', schedule: '0 12 * * *', duration: '1h' }], consolidationPolicy: 'WhenEmpty' });
       putPolicy({ mode: 'Recommend', coolDown: '10m', maxMoveChain: 2 });
@@ -1109,7 +1109,7 @@ describe('findDisruptions', () => {
     test.each<[string, string | undefined, string]>([
       ['standalone', undefined, 'it has no NodePool label'],
       ['of a NodePool that is gone', 'gone', 'its NodePool does not exist'],
-    ])('an initialized node that is %s stays for that alone', async (_what, nodePoolLabel, says) => {
+    ])('an initialized node that is %s stays for that reason alone', async (_what, nodePoolLabel, says) => {
       putNode('a', [1]);
       await world.kube.patch(
         'NodeClaim',
@@ -1119,7 +1119,7 @@ describe('findDisruptions', () => {
       expect(await whyNot()).toMatchObject({ verdict: 'stays', why: says });
     });
 
-    test('who holds the budget is named, and what drift waits for', async () => {
+    test('the nodes that use up the budget are named, and what drift waits for', async () => {
       putNode('a', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
       putNode('b', [1]);
       putPool({ budgets: [{ nodes: '1' }] });
@@ -1132,14 +1132,14 @@ describe('findDisruptions', () => {
       expect(why).toContain(`it has drifted, and waits: budget 1 allows no more for Drifted ${holder}`);
     });
 
-    test('a drifted node whose policy only recommends is not said to go', async () => {
+    test('a drifted node whose policy only recommends is not said to be replaced', async () => {
       putNode('a', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
       putPolicy({ mode: 'Recommend' });
       const why = 'it has drifted: DisruptionPolicy careful has mode Recommend';
       expect(await whyNot()).toMatchObject({ verdict: 'stays', why });
     });
 
-    test('a person who said no is remembered for an empty node too; what is running is named', async () => {
+    test('a rejection is remembered for an empty node too, and a running command is named', async () => {
       putNode('a', []);
       const { now } = world.clock;
       const candidates = [{ claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' }];
@@ -1159,7 +1159,7 @@ describe('findDisruptions', () => {
   });
 
   // Rules `surfaces/one-reason`, `events/of-nodes-not-disrupted`: `status` asks for `stays`, `why` for `explainNode`.
-  describe('nodes that could go and stay', () => {
+  describe('reporting nodes that could be disrupted and stay', () => {
     const told = (name: string): string[] =>
       world.events
         .filter(({ regarding }) => regarding.name === name)
@@ -1167,7 +1167,7 @@ describe('findDisruptions', () => {
     const whyNode = async (node: string): Promise<string> =>
       (await explainNode(world.deps, { node, view: nothing })).why;
 
-    test('what forbids it is the same everywhere, and an event of node and NodeClaim', async () => {
+    test('a blocker is the same text everywhere, and an event on node and NodeClaim', async () => {
       putNode('a', [3]);
       putNode('b', [3]);
       putPool({ budgets: [{ nodes: '0' }] });
@@ -1179,7 +1179,7 @@ describe('findDisruptions', () => {
       expect(told('a')).toEqual([`NodeClaim DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
-    test('so is what taking it would come to', async () => {
+    test('the result of removing the node is reported in the same way', async () => {
       putNode('a', [3]);
       const asSpot = { metadata: { labels: { [labels.capacityType]: 'spot' } } };
       await world.kube.patch('Node', { name: 'node-a' }, asSpot);
@@ -1267,7 +1267,7 @@ describe('findDisruptions', () => {
         },
         /^pod default\/a-0 is marked do-not-disrupt; not tried again before \S+Z$/,
       ],
-    ])('so is what keeps it: %s', async (_what, arrange, says) => {
+    ])('%s is reported in the same way', async (_what, arrange, says) => {
       putNode('a', [1]);
       await world.synced();
       const view = await arrange();
@@ -1280,7 +1280,7 @@ describe('findDisruptions', () => {
       expect(told('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
-    test('one that goes, one whose time has not come and one that drift takes in its turn are none of them', async () => {
+    test('a node that is disrupted, not yet consolidatable, or in turn for drift is not reported', async () => {
       putNode('a', [1]);
       expect(await find()).toMatchObject({ commands: [{}], details: { stays: [] } });
       putPool({ consolidateAfter: '1h' });
@@ -1302,7 +1302,7 @@ describe('findDisruptions', () => {
     test.each([
       ['for long is said everywhere', 3600, true],
       ['for a moment is not', 60, false],
-    ])('what keeps a node from coming to rest %s', async (_what, secondsAgo, isSaid) => {
+    ])('what keeps a node from being consolidatable %s', async (_what, secondsAgo, isSaid) => {
       putPool({ consolidateAfter: '60s' });
       putNode('a', [1], [{ type: 'Unsettled', status: 'True', lastTransitionTime: at(secondsAgo) }]);
       await world.kube.patch(
@@ -1322,7 +1322,7 @@ describe('findDisruptions', () => {
       expect(told('node-a')).toEqual(isSaid ? [`Node DisruptionBlocked: Not disrupted: ${why}`] : []);
     });
 
-    test('of many as many as one payload carries, and the rest counted', async () => {
+    test('as many as a payload holds are listed, the rest is counted', async () => {
       putPool({ budgets: [{ nodes: '0' }] });
       for (let n = 0; n < 260; n += 1) putNode(`n${n}`, [1]);
       const { details } = await find();
@@ -1331,7 +1331,7 @@ describe('findDisruptions', () => {
     });
   });
 
-  test('a node that pods were moved to cools down; one with too long a chain pauses its pool', async () => {
+  test('a node to which pods were moved has a cool-down; one with too long a chain of moves pauses its NodePool', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPolicy({ coolDown: '10m', maxMoveChain: 2 });
@@ -1353,7 +1353,7 @@ describe('findDisruptions', () => {
     ]);
   });
 
-  describe('drift', () => {
+  describe('drift in findDisruptions', () => {
     const drifted = (secondsAgo: number): Condition => ({
       type: 'Drifted',
       status: 'True',
@@ -1364,7 +1364,7 @@ describe('findDisruptions', () => {
     // Works whatever the consolidation policy (drift/whatever-the-policy).
     beforeEach(() => putPool({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' }));
 
-    test('the oldest goes first, with a replacement where its pods find no room', async () => {
+    test('the oldest node goes first, with a replacement where its pods do not fit', async () => {
       putNode('a', [3], [drifted(60)]);
       putNode('b', [3], [drifted(600)]);
 
@@ -1400,13 +1400,13 @@ describe('findDisruptions', () => {
     };
 
     // Rule `candidates/unreadable-nodes`.
-    describe('something that cannot be read', () => {
+    describe('something unparsable', () => {
       beforeEach(() => {
         putNode('bad', [1], [drifted(900)]);
         putNode('b', [1], [drifted(60)]);
       });
 
-      test('of a node has that node left alone, told by name and counted as disrupting, and the next one is tried', async () => {
+      test('of a node keeps that node, which is named and counts as disrupting, and the next one is tried', async () => {
         const podsOnNode = world.deps.cache.podsOnNode.bind(world.deps.cache);
         const broken = (name: string) => podsOnNode(name).map((pod) => ({ ...pod, spec: undefined as never }));
         Object.assign(world.deps.cache, {
@@ -1425,7 +1425,7 @@ describe('findDisruptions', () => {
         });
       });
 
-      test('of a NodePool has its nodes left alone, and those of others are decided about', async () => {
+      test('of a NodePool keeps its nodes, and other pools go on', async () => {
         putPool({}, 'broken');
         putNode('c', [1], [drifted(1000)], 'broken');
         await world.synced();
@@ -1448,7 +1448,7 @@ describe('findDisruptions', () => {
     });
 
     // Rule `drift/every-pod-has-a-place`.
-    test('every pod of the node has a place in the plan, those included that a pass of planning would leave for the next', async () => {
+    test('every pod of the node has a place in the plan, those too that a pass would defer', async () => {
       putNode('a', [1, 1, 1], [drifted(600)]);
       for (const name of ['a-0', 'a-1', 'a-2']) await withAlternatives(name, 150);
 
@@ -1459,7 +1459,7 @@ describe('findDisruptions', () => {
       expect(moves.map(({ pod }) => pod)).toEqual(['default/a-0', 'default/a-1', 'default/a-2']);
     });
 
-    test('a node with a pod that planning does not come to stays, and it is told why', async () => {
+    test('a node with a pod that planning defers stays, with that reason', async () => {
       putNode(
         'a',
         Array.from({ length: 30 }, () => 0.1),
@@ -1474,7 +1474,7 @@ describe('findDisruptions', () => {
     });
 
     // Rules `events/of-a-disruption`, `drift/oldest-first`.
-    test('pods that find no place block the node, with an event, and the next one is tried', async () => {
+    test('pods that fit nowhere block the node, with an event, and the next one is tried', async () => {
       putNode('a', [64], [drifted(600)]);
       putNode('b', [1], [drifted(60)]);
       const found = await find();
@@ -1487,7 +1487,7 @@ describe('findDisruptions', () => {
       expect(blocked?.message).toBe(`Not disrupted: ${found.details?.stays[0]?.why}`);
     });
 
-    describe('a node whose pods find no place', () => {
+    describe('a node whose pods fit nowhere', () => {
       const isTried = async (): Promise<boolean> => goingNodes(await find()).includes('node-a');
       beforeEach(async () => {
         putNode('a', [64], [drifted(600)]);
@@ -1516,13 +1516,13 @@ describe('findDisruptions', () => {
         expect(await isTried()).toBe(true);
       });
 
-      test('is told for no longer than it has drifted', async () => {
+      test('is reported only while it has drifted', async () => {
         putNode('a', [64]);
         expect((await find()).details?.waits).toBeUndefined();
       });
     });
 
-    test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {
+    test('a node whose replacement failed backs off, and others go on', async () => {
       putNode('a', [1], [drifted(600)]);
       putNode('b', [1], [drifted(60)]);
       const keptUntil = world.clock.now + 60_000;
@@ -1537,7 +1537,7 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find({ memory }))).toEqual(['node-a']);
     });
 
-    test('a do-not-disrupt pod and a terminationGracePeriod: drift proceeds, consolidation does not (candidates/drift-waives)', async () => {
+    test('a node with do-not-disrupt pods and a terminationGracePeriod is replaced for drift, not consolidated (candidates/drift-waives)', async () => {
       const protect = (name: string): void => {
         const pod = world.kube.objects('Pod').find(({ metadata }) => metadata.name === `${name}-0`)!;
         const metadata = { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } };
@@ -1570,7 +1570,7 @@ describe('findDisruptions', () => {
       expect((await find()).commands).toEqual([]);
     });
 
-    test('a budget for drift holds it up', async () => {
+    test('a budget for Drifted holds drift up', async () => {
       putPool({ consolidateAfter: 'Never', budgets: [{ nodes: '0', reasons: ['Drifted'] }] });
       putNode('a', [1], [drifted(60)]);
       const found = await find();
@@ -1578,7 +1578,7 @@ describe('findDisruptions', () => {
       expect(found.held[0]?.why).toContain('budget 0 for Drifted allows no more');
     });
 
-    test('a rollout of its own is not interfered with', async () => {
+    test('a NodePool with a rollout is left to it', async () => {
       putNode('a', [1], [drifted(60)]);
       putPolicy({ driftRollout: {} });
       expect((await find()).commands).toEqual([]);
@@ -1586,8 +1586,8 @@ describe('findDisruptions', () => {
   });
 
   // Rule `commands/validation`.
-  describe('validation', () => {
-    test('asks whether pods still go where it was decided, else whether as many replacements still do; what was launched in place of these counts', async () => {
+  describe('validation of commands', () => {
+    test('asks for the recorded pod moves, else for as many replacements, and counts what was launched in their place', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
@@ -1610,7 +1610,7 @@ describe('findDisruptions', () => {
       ]);
     });
 
-    test('the same answer 15 seconds later holds; a changed cluster does not', async () => {
+    test('passes when 15 seconds later the answer is the same, and fails in a changed cluster', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
@@ -1634,7 +1634,7 @@ describe('findDisruptions', () => {
       expect(verdict.dropped[0]?.why).toMatch(/no place for its pods|new nodes now/);
     });
 
-    test('after a hold its nodes are tainted again: pods that kube-scheduler bound to another of them than planned are on their way to none', async () => {
+    test('after a hold taints the nodes again: pods bound to another candidate than planned count as nominated to none', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
@@ -1650,7 +1650,7 @@ describe('findDisruptions', () => {
       expect([onSecond.length > 0, verdict.dropped]).toEqual([true, []]);
     });
 
-    test('what its nodes by themselves would not come to holds where it still does', async () => {
+    test('passes where the recorded command still holds, though its nodes alone would come to less', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
@@ -1672,7 +1672,7 @@ describe('findDisruptions', () => {
       expect(dropped[0]?.why).toMatch(/places or prices have changed/);
     });
 
-    test('a candidate that is gone calls all of it off', async () => {
+    test('fails as a whole when a candidate is gone', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
@@ -1720,7 +1720,7 @@ describe('concurrentCommands', () => {
     expect(chosen(commands)).toEqual(expected);
   });
 
-  test('where the limit lets not all of them go, what saves most for a node goes first', () => {
+  test('where the limit does not allow all commands, the highest saving per node goes first', () => {
     const saving = (candidates: string[], priceAfter: number): never =>
       ({ ...(command(candidates, ['d']) as object), priceBefore: 10, priceAfter }) as never;
     expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 2)).toEqual(['b,c']);
@@ -1728,7 +1728,7 @@ describe('concurrentCommands', () => {
     expect(chosen([saving(['a'], 5), saving(['b', 'c'], 4)], 2)).toEqual(['a']);
   });
 
-  test('what waits for its nodes to be consolidatable keeps its place', () => {
+  test('a command that waits for its nodes to be consolidatable keeps its place', () => {
     const both = [command(['a'], ['d']), command(['b'], ['d'])];
     const side = (most: number): ReturnType<typeof concurrentCommands> =>
       concurrentCommands(
@@ -1741,7 +1741,7 @@ describe('concurrentCommands', () => {
     expect(concurrentCommands(both, {}, { views })).toMatchObject({ commands: both, notYetConsolidatable: [] });
   });
 
-  test('all of them together stay within the limit of the pool', () => {
+  test("all commands together stay within the NodePool's limit", () => {
     expect(chosen([command(['a'], ['d']), command(['b'], ['d']), command(['c'], ['d'])], 2)).toEqual(['a', 'b']);
   });
 });

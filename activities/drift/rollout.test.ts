@@ -73,7 +73,7 @@ describe('activities of replaceDrifted', () => {
     });
   }
 
-  test('gives the rules, the drifted nodes in order, and why one may not go', async () => {
+  test('the rollout view has rules, drifted nodes in order, and blockers', async () => {
     putNode('sound');
     putNode('young', { driftedFor: 60, pods: [{}] });
     putNode('old', { driftedFor: 600, pods: [{}] });
@@ -89,7 +89,7 @@ describe('activities of replaceDrifted', () => {
     expect(found.blockedBy).toBe('node-kept: pod default/kept-0 is marked do-not-disrupt');
   });
 
-  test('is superseded when the pool is gone, is another one, or is to become something else', async () => {
+  test('a rollout is superseded when its NodePool is gone, recreated, or changed again', async () => {
     const target = targetOf(live());
     expect(await view({ ...target, poolUid: 'other' })).toEqual({ state: 'superseded', by: 'the NodePool is gone' });
     expect(await view({ ...target, nodePool: 'none' })).toEqual({ state: 'superseded', by: 'the NodePool is gone' });
@@ -98,7 +98,7 @@ describe('activities of replaceDrifted', () => {
     expect(await view()).toMatchObject({ state: 'live' });
   });
 
-  test('what the node class resolves to makes another rollout; the order of it does not', () => {
+  test('another result of the node class supersedes the rollout, another order of it does not', () => {
     const pool = templated('1');
     const resolved = (...ids: string[]) =>
       ({ ...nodeClass('default'), status: { amis: ids.map((id) => ({ id })) } }) as never;
@@ -108,7 +108,7 @@ describe('activities of replaceDrifted', () => {
     expect(rolloutHash(templated('2'), resolved('ami-1', 'ami-2'))).not.toBe(hash);
   });
 
-  test('says when the policy asks for no waves any more, for consent, or only recommends', async () => {
+  test('the view says when the policy no longer requires waves, requires approval, or only recommends', async () => {
     putPolicy({ approval: [{ reasons: ['Drifted'], timeout: '1h', onTimeout: 'Approve' }], mode: 'Recommend' });
     const found = (await view()) as Live;
     expect(found.rules).toBeUndefined();
@@ -116,14 +116,14 @@ describe('activities of replaceDrifted', () => {
     expect(found.leftAlone).toBe('DisruptionPolicy waves has mode Recommend');
   });
 
-  test('claims that are gone, or whose nodes are not Ready, are not well', async () => {
+  test('claims that are gone, or whose nodes are not Ready, are unhealthy', async () => {
     putNode('well');
     putNode('ill', { ready: false });
     const launched = ['well', 'ill', 'gone'].map((name) => ({ name, uid: `uid-${name}` }));
     expect(await view(targetOf(live()), launched)).toMatchObject({ unwell: ['ill', 'gone'] });
   });
 
-  test('records the template as good once, and forgets that a rollout was stopped', async () => {
+  test('a good template is recorded once, and the record of a stopped rollout is removed', async () => {
     const target = targetOf(live());
     await activities.noteStopped(target);
     expect(live().metadata.annotations).toMatchObject({ [annotations.driftStopped]: target.hash });
@@ -138,7 +138,7 @@ describe('activities of replaceDrifted', () => {
     expect(good).toMatchObject({ metadata: { labels: { release: '1' } } });
   });
 
-  test('a template that has changed since is not recorded, nor that of another pool', async () => {
+  test('a template that changed meanwhile is not recorded, nor one of another NodePool', async () => {
     const target = targetOf(live());
     world.kube.put('NodePool', templated('2'));
     await world.synced();
@@ -147,7 +147,7 @@ describe('activities of replaceDrifted', () => {
     expect(live().metadata.annotations ?? {}).not.toHaveProperty([annotations.lastGoodTemplate]);
   });
 
-  test('rolls back to what was good, removing what was added, and says so; again it does nothing', async () => {
+  test('a rollback restores the good template, removes added fields, and is an event; a second one changes nothing', async () => {
     await activities.markGood(targetOf(live()));
     const good = live().metadata.annotations!;
     const bad = templated('2', good);
@@ -196,7 +196,7 @@ describe('activities of replaceDrifted', () => {
       },
       'it was changed meanwhile',
     ],
-  ])('does not roll back when %s', async (_what, prepare, why) => {
+  ])('a rollback is refused when %s', async (_what, prepare, why) => {
     const more = await prepare();
     const before = live().spec;
     const outcome = await activities.rollBack({ ...targetOf(live()), ...more, why: 'failed' });

@@ -8,7 +8,7 @@ import { createExpirationActivities } from './expiration.js';
 
 const hour = 3_600_000;
 
-describe('how a node is to go at the end of its life (expiration/replaced-first)', () => {
+describe('how a node is expired (expiration/replaced-first)', () => {
   let world: ActivityWorld;
   let expiresAt: number;
 
@@ -44,7 +44,7 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
     return createExpirationActivities(world.deps).viewExpiration({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
   };
 
-  test('replaced first where no policy says otherwise, with what leave is asked for', async () => {
+  test('replaced first without a policy, with the reason Expired for its slot', async () => {
     putNode();
     const found = await view();
     expect(found).toMatchObject({
@@ -56,18 +56,18 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
     expect(found).not.toHaveProperty('successor');
   });
 
-  test('a claim without a node has nothing that needs a place', async () => {
+  test('a claim without a node needs no replacement', async () => {
     expect(await view()).not.toHaveProperty('candidate');
   });
 
-  test('a claim that is gone, is another one, or is on its way out needs no expiration', async () => {
+  test('a claim that is gone, recreated or being deleted needs no expiration', async () => {
     putClaim({ deletionTimestamp: new Date(world.clock.now).toISOString(), finalizers: ['x'] });
     expect(await view()).toEqual({ state: 'gone' });
     putClaim({ uid: 'another' });
     expect(await view()).toEqual({ state: 'gone' });
   });
 
-  test('the policy sets how early it begins, when it must be over, and whom to ask', async () => {
+  test('the policy sets the start, the hard deadline and approval', async () => {
     putPolicy({
       expiration: { lead: '2h', jitter: '0s', hardDeadline: '6h' },
       approval: [{ reasons: ['Expired'], timeout: '1h', onTimeout: 'Reject' }],
@@ -79,7 +79,7 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
     });
   });
 
-  test('Forceful begins at expireAfter and sets no deadline of its own', async () => {
+  test('Forceful begins at expireAfter without a hard deadline', async () => {
     putPolicy({ expiration: { mode: 'Forceful', lead: '2h' } });
     const found = await view();
     expect(found).toMatchObject({ mode: 'Forceful', beginAt: expiresAt });

@@ -3,7 +3,7 @@ import type { CloudProvider } from '../../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import { createCloudActivities } from './cloud.js';
 
-test('the cloud is told when an instance was launched that it is to terminate, for it may not know it yet', async () => {
+test('the launch time of an instance is passed to the cloud with its termination, since EC2 may not show it yet', async () => {
   const world = await createActivityWorld();
   const at = '2026-01-05T11:59:58Z';
   const conditions = [{ type: 'Launched', status: 'True' as const, lastTransitionTime: at }];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { InitializationBatches } from './initialization-batches.js';
 
-describe('a gathering', () => {
+describe('batches of nodes that become initialized', () => {
   const times = { idleMs: 300, maxMs: 2000 };
 
-  test('goes together once nobody else comes; each is told when to come again', () => {
+  test('end when no further node joins, and each node gets the time of its next check', () => {
     const gathering = new InitializationBatches(times);
 
     expect(gathering.waitMs('a', 0)).toBe(300);
@@ -20,7 +20,7 @@ describe('a gathering', () => {
     expect(gathering.waitMs('a', 5000)).toBe(0);
   });
 
-  test('nobody waits longer than the most, however many come', () => {
+  test('make no node wait longer than the maximum, however many join', () => {
     const gathering = new InitializationBatches(times);
     for (let i = 0; i < 10; i++) expect(gathering.waitMs(`${i}`, i * 200)).toBeGreaterThan(0);
     expect(gathering.waitMs('0', 2000)).toBe(0);

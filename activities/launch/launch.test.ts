@@ -84,7 +84,7 @@ describe('launching a claim', () => {
     };
     const refused = { state: 'refused', message: 'policy says no' };
 
-    test('of the claim are told, while an outage is tried again', async () => {
+    test('to the claim are reported, while an outage is retried', async () => {
       let allow = refuse('NodeClaim');
       await expect(launch.prepareClaim({ claim })).resolves.toEqual(refused);
       allow();
@@ -98,7 +98,7 @@ describe('launching a claim', () => {
       await expect(launch.recordLaunch({ claim, instance: result.instance })).rejects.toThrow('no answer');
     });
 
-    test('of the Node hold the registration up, for which the claim has its time', async () => {
+    test("to the Node delay registration, within the claim's timeout", async () => {
       await launched();
       await putNode({});
       const allow = refuse('Node');
@@ -111,7 +111,7 @@ describe('launching a claim', () => {
       await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
     });
 
-    test('of a registered Node hold its initialization up, for as long as they last', async () => {
+    test('to a registered Node delay initialization, for as long as they last', async () => {
       await launched();
       await putNode({ ready: false });
       await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'registered' });
@@ -124,7 +124,7 @@ describe('launching a claim', () => {
       expect(isTrue((await live())!.status?.conditions, 'Registered')).toBe(true);
     });
 
-    test('and end the launch: its NodePool rests, so that another one may have its pods', async () => {
+    test('end the launch: its NodePool backs off, so that another one gets the pods', async () => {
       await launch.failClaim({ claim, reason: 'launch_timeout', message: 'policy says no', refused: true });
       const pool = await world.kube.get('NodePool', { name: 'default' });
       expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toContain('policy says no');
@@ -135,7 +135,7 @@ describe('launching a claim', () => {
     });
   });
 
-  test('a claim whose NodePool is gone is refused: it is about to be deleted', async () => {
+  test('a claim whose NodePool is gone is not launched, since it is about to be deleted', async () => {
     const made = nodeClaim('c1');
     const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gone', uid: 'uid-gone' };
     const metadata = { ...made.metadata, labels: { [labels.nodePool]: 'gone' }, ownerReferences: [owner] };
@@ -144,7 +144,7 @@ describe('launching a claim', () => {
     await expect(launchNow()).resolves.toMatchObject({ state: 'refused', message: 'NodePool gone does not exist' });
   });
 
-  test('a claim that the cache lacks is found for its instance, by the API server', async () => {
+  test('the claim of an instance is read from the API server where the cache lacks it', async () => {
     await launched();
     await world.synced();
     const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
@@ -163,7 +163,7 @@ describe('launching a claim', () => {
     });
   });
 
-  test('a notice has a node with pods tainted in the look that finds out whose it is', async () => {
+  test('a notice taints a node with pods in the same look that finds its claim', async () => {
     await launched();
     await putNode({});
     await launch.syncNode({ claim });
@@ -193,7 +193,7 @@ describe('launching a claim', () => {
     expect(await isTainted()).toBe(true);
   });
 
-  test('a claim that names no instance, by an API server that was restored, is told as not launched', async () => {
+  test('a claim without an instance in a restored API server is reported as not launched', async () => {
     await launched();
     const before = { status: { providerID: null, conditions: [] } };
     await world.kube.patch('NodeClaim', { name: 'c1' }, before, { subresource: 'status' });
@@ -202,7 +202,7 @@ describe('launching a claim', () => {
     await expect(launch.syncNode({ claim })).resolves.toEqual({ state: 'unlaunched' });
   });
 
-  test('a claim without its Node says whether it was registered', async () => {
+  test('a claim without its Node reports whether it was registered', async () => {
     await launched();
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', registered: false });
     await putNode({ ready: false });
@@ -213,7 +213,7 @@ describe('launching a claim', () => {
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', registered: true });
   });
 
-  test('a Node that the cache lacks is found when the API server itself is asked', async () => {
+  test('a Node that the cache lacks is found when the API server is asked', async () => {
     await launched();
     await putNode({});
     const all = world.deps.cache.all.bind(world.deps.cache);
@@ -226,7 +226,7 @@ describe('launching a claim', () => {
   });
 
   // Rule `launch/finalizer-first`.
-  test('the finalizer is there before anything is launched, with unknown conditions', async () => {
+  test('the finalizer and unknown conditions are written before the launch', async () => {
     await expect(launch.prepareClaim({ claim })).resolves.toMatchObject({ state: 'live', registered: false });
 
     const after = await live();
@@ -238,7 +238,7 @@ describe('launching a claim', () => {
   });
 
   // Rule `launch/finalizer-first`.
-  test('a launch that nothing prepared sets the finalizer before it asks the cloud, and records its instance', async () => {
+  test('a launch without preparation writes the finalizer before it calls the cloud, and records its instance', async () => {
     const finalizersThen: unknown[] = [];
     const given = world.cloud.launch.bind(world.cloud);
     Object.assign(world.cloud, {
@@ -256,14 +256,14 @@ describe('launching a claim', () => {
     expect(conditionOf(conditions, 'Registered')).toMatchObject({ status: 'Unknown', reason: 'NodeNotFound' });
   });
 
-  test('an instance that cannot be recorded is launched all the same, and told as not recorded', async () => {
+  test('an instance that cannot be recorded is launched all the same, and reported as not recorded', async () => {
     await launch.prepareClaim({ claim });
     Object.assign(world.kube, { patch: () => Promise.reject(new DomainError('Unavailable', 'no answer')) });
 
     await expect(launchNow()).resolves.toMatchObject({ state: 'launched', recorded: false });
   });
 
-  test('a node that is ready when it registers costs one write of its Node and one of its claim', async () => {
+  test('a node that is Ready when it registers takes one write to its Node and one to its claim', async () => {
     await launched();
     await putNode({});
     const written: string[] = [];
@@ -310,7 +310,7 @@ describe('launching a claim', () => {
     for (const each of [get, all]) each.mockRestore();
   });
 
-  test('conditions that somebody took off an initialized claim come again, Launched with them', async () => {
+  test('conditions that were removed from an initialized claim are written again, Launched with them', async () => {
     await launched();
     await putNode({});
     await launch.syncNode({ claim });
@@ -326,7 +326,7 @@ describe('launching a claim', () => {
     expect(world.cloud.launchesByClaimUid.get(claim.uid)).toBe(1);
   });
 
-  test('an answer that was lost gives the same instance: never two for a claim (launch/one-instance, invariants/one-instance)', async () => {
+  test('a launch whose answer was lost returns the same instance: never two for a claim (launch/one-instance, invariants/one-instance)', async () => {
     world.cloud.loseAnswer('launch', 2);
 
     await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
@@ -345,7 +345,7 @@ describe('launching a claim', () => {
     ['Denied', 'Unauthorized', 'ec2:CreateFleet: UnauthorizedOperation: no'],
     ['Throttled', 'RequestLimitExceeded', 'ec2:CreateFleet: RequestLimitExceeded: Request limit exceeded.'],
   ] as const)(
-    'a launch that fails (%s) is told in the words of the cloud, on the claim and by an event',
+    "a failed launch (%s) has the cloud's message on the claim and in an event",
     async (type, reason, words) => {
       world.cloud.failNext('launch', new DomainError(type, words, { reason }));
 
@@ -360,11 +360,11 @@ describe('launching a claim', () => {
   );
 
   // Rule `launch/timeouts`.
-  describe('an attempt that the cloud did not answer', () => {
+  describe('a launch attempt that the cloud did not answer', () => {
     const answers = (answeredAt: number | undefined): void => void Object.assign(world.cloud, { answeredAt });
 
     test.each(['Unavailable', 'Throttled'] as const)(
-      'says nothing of the claim while nobody is answered (%s)',
+      'does not count against the claim while no call is answered (%s)',
       async (type) => {
         answers(world.clock.now - 1);
         world.cloud.failNext('launch', new DomainError(type, 'no answer'));
@@ -378,12 +378,12 @@ describe('launching a claim', () => {
       await expect(launchNow()).resolves.not.toHaveProperty('isUnavailable');
     });
 
-    test('counts where the cloud has said why not', async () => {
+    test('counts where the cloud has given a reason', async () => {
       world.cloud.failNext('launch', new DomainError('Denied', 'no'));
       await expect(launchNow()).resolves.not.toHaveProperty('isUnavailable');
     });
 
-    test('ends before its time is up while nobody is answered, so that it is told from a launch that hangs', async () => {
+    test('ends before its timeout while no call is answered, so that it differs from a launch that hangs', async () => {
       Object.assign(world.cloud, { launch: () => new Promise(() => undefined) });
       const env = new MockActivityEnvironment({ startToCloseTimeoutMs: 5_010 });
       const attempt = env.run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
@@ -394,7 +394,7 @@ describe('launching a claim', () => {
   });
 
   // Rule `launch/one-instance`.
-  test('the cloud is asked for an earlier instance only where there may be one', async () => {
+  test('an earlier instance is looked up only where one may exist', async () => {
     const asked: unknown[] = [];
     const given = world.cloud.launch.bind(world.cloud);
     Object.assign(world.cloud, {
@@ -415,7 +415,7 @@ describe('launching a claim', () => {
     await expect(asksFor(true)).resolves.toBe(false);
   });
 
-  test('another claim of the same name is not this one', async () => {
+  test('another claim of the same name does not match', async () => {
     const other = { name: 'c1', uid: 'uid-other' };
 
     await expect(launch.prepareClaim({ claim: other })).resolves.toEqual({ state: 'gone' });
@@ -423,7 +423,7 @@ describe('launching a claim', () => {
     expect(world.cloud.launchesByClaimUid.size).toBe(0);
   });
 
-  test('no capacity is a refusal, and the claim is deleted with its event', async () => {
+  test('no capacity is a refusal, and the claim is deleted with an event', async () => {
     world.cloud.exhaust();
 
     const result = await launchNow();
@@ -435,7 +435,7 @@ describe('launching a claim', () => {
   });
 
   // Rule `launch/labels`.
-  test('a user label wins over the provider label of the same key', async () => {
+  test("a user's label has precedence over the provider's label of the same key", async () => {
     await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { [labels.zone]: 'mine' } } });
     await launched();
 
@@ -446,7 +446,7 @@ describe('launching a claim', () => {
   });
 
   // Rules `registration/registered`, `registration/initialized`, `node-claims/ready`.
-  test('registers, then initializes once the node is ready', async () => {
+  test('a node is registered, then initialized once it is Ready', async () => {
     await launched();
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', reason: 'NodeNotFound' });
     await putNode({ ready: false });
@@ -475,7 +475,7 @@ describe('launching a claim', () => {
     expect(after?.status?.nodeName).toBe('n1');
   });
 
-  describe('a Node that was removed by force, and made anew by its kubelet (registration/registered-anew)', () => {
+  describe('a Node that was deleted by force and created anew by its kubelet (registration/registered-anew)', () => {
     const comeAnew = async (node: Parameters<typeof putNode>[0]): Promise<void> => {
       await launched();
       await putNode({});
@@ -487,7 +487,7 @@ describe('launching a claim', () => {
     test.each([
       ['with its taint', [taints.unregistered]],
       ['without', []],
-    ])('%s, gets all that the first had once more', async (_, own) => {
+    ])('%s, gets all that the first had', async (_, own) => {
       await comeAnew({ taints: own, ready: false });
       await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'registered', reason: 'NodeNotReady' });
       expect(isTrue((await live())?.status?.conditions, 'Initialized')).toBe(true);
@@ -504,7 +504,7 @@ describe('launching a claim', () => {
       });
     });
 
-    test('takes nothing back of what is known of its claim while it is away', async () => {
+    test("does not change the claim's conditions while it is away", async () => {
       await comeAnew({});
       world.kube.remove('Node', { name: 'n1' });
       await world.synced();
@@ -513,7 +513,7 @@ describe('launching a claim', () => {
     });
   });
 
-  test('startup taints are added once and hold initialization up; nodes that sync their own get none', async () => {
+  test('startup taints are added once and delay initialization; nodes with do-not-sync-taints get none', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { spec: { startupTaints: [{ key: 'x', effect: 'NoSchedule' }] } }));
     await world.synced();
     await launched();
@@ -526,7 +526,7 @@ describe('launching a claim', () => {
     expect((await world.kube.get('Node', { name: 'n1' }))?.spec?.taints).toEqual([]);
   });
 
-  test('a missing unregistered taint is warned about, and registers (registration/missing-taint)', async () => {
+  test('a missing unregistered taint is a warning, and the node is registered (registration/missing-taint)', async () => {
     await launched();
     await putNode({ taints: [] });
 
@@ -536,7 +536,7 @@ describe('launching a claim', () => {
     expect(isTrue((await live())?.status?.conditions, 'Registered')).toBe(true);
   });
 
-  test('asked for a GPU, a node initializes once its plugin has registered one (registration/requested-devices)', async () => {
+  test('a node with requested GPUs is initialized once its device plugin has registered one (registration/requested-devices)', async () => {
     const requests = { cpu: '1', 'nvidia.com/gpu': '1' };
     await launched();
     const placed = (await live())!;
@@ -552,7 +552,7 @@ describe('launching a claim', () => {
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
   });
 
-  test('a spot warning hides the offering for every worker, a rebalance recommendation is an event alone (interruption/offering-hidden, interruption/kinds, interruption/events)', async () => {
+  test('a spot interruption makes the offering unavailable for every worker, a rebalance recommendation is only an event (interruption/offering-hidden, interruption/kinds, interruption/events)', async () => {
     await launched();
     const labelled = (await live())!.metadata.labels ?? {};
     await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { [labels.capacityType]: 'spot' } } });
@@ -579,7 +579,7 @@ describe('launching a claim', () => {
     ]);
   });
 
-  test('two nodes of one instance never register', async () => {
+  test('two nodes of one instance are not registered', async () => {
     await launched();
     await putNode({});
     const node = (await world.kube.get('Node', { name: 'n1' }))!;
@@ -598,7 +598,7 @@ describe('launching a claim', () => {
     expect(world.cloud.launchesByClaimUid.size).toBe(0);
   });
 
-  test('what became of claims is noted on their own NodePool, once each (node-pools/registration-health)', async () => {
+  test('outcomes of claims are noted on their own NodePools, once each (node-pools/registration-health)', async () => {
     const owned = (name: string, poolUid = 'pool-default') => {
       const base = nodeClaim(name);
       const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: poolUid };
@@ -630,7 +630,7 @@ describe('launching a claim', () => {
   });
 
   // Rule `node-pools/failing-pools-rest`.
-  test.each(['launch_timeout', 'registration_timeout'])('after a %s its NodePool rests', async (reason) => {
+  test.each(['launch_timeout', 'registration_timeout'])('after a %s its NodePool backs off', async (reason) => {
     const base = nodeClaim('a');
     const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: 'pool-default' };
     world.kube.put('NodeClaim', { ...base, metadata: { ...base.metadata, ownerReferences: [owner] } });
@@ -665,7 +665,7 @@ describe('launching a claim', () => {
       await launched();
     });
 
-    test('is looked for once the node takes long: the launch is told, with its reason', async () => {
+    test('is looked up once the node takes long, and the launch gets the reason', async () => {
       world.cloud.end(await providerId(), kms);
       const awaited = { state: 'waiting', reason: 'NodeNotFound' };
       await expect(launch.syncNode({ claim })).resolves.toMatchObject(awaited);
@@ -682,12 +682,12 @@ describe('launching a claim', () => {
       expect((await live())?.metadata.deletionTimestamp).toBeDefined();
     });
 
-    test('an instance that runs is waited for', async () => {
+    test('is not assumed: a running instance is waited for', async () => {
       world.clock.now += 600_000;
       await expect(launch.syncNode({ claim })).resolves.not.toHaveProperty('instanceEnded');
     });
 
-    test('a notice of it lets the NodePool rest, and gives the reason', async () => {
+    test('by a notice makes the NodePool back off, with the reason', async () => {
       world.cloud.end(await providerId(), kms);
       await notice();
 
@@ -695,13 +695,13 @@ describe('launching a claim', () => {
       await expect(rest()).resolves.toContain('Client.InternalError');
     });
 
-    test('a notice counts even while the cloud does not answer', async () => {
+    test('by a notice counts even while the cloud does not answer', async () => {
       world.cloud.failNext('whyEnded');
       await notice();
       await expect(rest()).resolves.toContain('backs off until');
     });
 
-    test('a spot instance that was taken back says nothing about its NodePool', async () => {
+    test('as a reclaimed spot instance does not count against its NodePool', async () => {
       world.cloud.end(await providerId(), spot);
       await notice();
 

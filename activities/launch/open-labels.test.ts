@@ -10,7 +10,7 @@ const team = 'example.com/team';
 const claim = { name: 'c1', uid: 'uid-c1' };
 
 /** A claim that Karpenter launched, whose node has come up. */
-describe('labels that Karpenter left empty for the cloud to tell (registration/open-labels)', () => {
+describe('labels that Karpenter left empty for the cloud to fill (registration/open-labels)', () => {
   let world: ActivityWorld;
   beforeEach(async () => {
     world = await createActivityWorld();

@@ -35,7 +35,7 @@ const explain = async (name: string): Promise<PodExplanation> => {
   );
 };
 
-test('a pod that is not there, one that runs, one that nobody has found unschedulable', async () => {
+test('explain of a pod that does not exist, runs, or is not marked unschedulable', async () => {
   put('running', { nodeName: 'n1' });
   put('gated', { schedulingGates: [{ name: 'wait' }] });
   put('batch', { schedulerName: 'volcano' });
@@ -49,7 +49,7 @@ test('a pod that is not there, one that runs, one that nobody has found unschedu
   expect(await explain('batch')).toMatchObject({ why: 'its scheduler, volcano, has not found it unschedulable (yet)' });
 });
 
-test('a pod of a DaemonSet: the node that it waits for, and what its scheduler says, though nothing is launched for it', async () => {
+test("explain of a DaemonSet pod: its node and the scheduler's message, though nothing is launched for it", async () => {
   const matchFields = [{ key: 'metadata.name', operator: 'In' as const, values: ['n1'] }];
   put('agent', {
     affinity: {
@@ -71,14 +71,14 @@ test('a pod of a DaemonSet: the node that it waits for, and what its scheduler s
   });
 });
 
-test('a pod that has ended is said to have ended, whatever node it ran on', async () => {
+test('explain of a finished pod says so, whatever node it ran on', async () => {
   put('done', { nodeName: 'n1' });
   const pod = (await world.kube.get('Pod', { namespace: 'default', name: 'done' }))!;
   world.kube.put('Pod', { ...pod, status: { phase: 'Succeeded' } });
   expect(await explain('done')).toMatchObject({ state: 'ended', why: 'it has ended: Succeeded' });
 });
 
-test('a pending pod: what is launched for it, or what keeps it pending; and nothing is written', async () => {
+test('explain of a pending pod: what is launched for it, or what blocks it; nothing is written', async () => {
   put('fits');
   put('huge', { containers: [{ name: 'app', resources: { requests: { cpu: '64' } } }] });
   const fits = await explain('fits');
@@ -91,7 +91,7 @@ test('a pending pod: what is launched for it, or what keeps it pending; and noth
   expect(await world.kube.list('NodeClaim')).toEqual([]);
 });
 
-test('offerings out of capacity are told with the time from which they are tried again', async () => {
+test('explain names unavailable offerings with the time from which they are tried again', async () => {
   put('fits');
   const until = world.clock.now + 180_000;
   const reason = 'InsufficientInstanceCapacity';
@@ -107,7 +107,7 @@ test('offerings out of capacity are told with the time from which they are tried
   ]);
 });
 
-test('a pod is looked at whatever others pend, and told of preferences that are ignored', async () => {
+test('explain examines a pod whatever others are pending, and reports ignored preferences', async () => {
   const preference = (n: number, name: string) => ({
     matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [`${name}-${n}`] }],
   });
@@ -131,7 +131,7 @@ test('a pod is looked at whatever others pend, and told of preferences that are 
   expect(details[1]).toMatch(/^default: /);
 });
 
-test('a pod that is placed without some of its preferences is told so', async () => {
+test('explain reports a pod placed without some of its preferences', async () => {
   const preferring = (name: string, values: readonly string[]): void =>
     put(name, {
       affinity: {
@@ -149,7 +149,7 @@ test('a pod that is placed without some of its preferences is told so', async ()
   expect((await explain('two')).details).toEqual(['2 of its 2 preferences are relaxed, so that it has a node']);
 });
 
-test('a pod that asks for a node outside of NodePools is told so', async () => {
+test('explain reports a pod that requires a node outside of NodePools', async () => {
   const nodeSelectorTerms = [
     { matchExpressions: [{ key: 'karpenter.sh/nodepool', operator: 'DoesNotExist' as const }] },
   ];

@@ -8,7 +8,7 @@ import type { PauseActivities } from './contract.js';
 import { createPauseActivities, deleteOverPauses } from './pauses.js';
 
 // Rule `invariants/pauses-hold`.
-describe('pauses in Kubernetes', () => {
+describe('DisruptionPause objects', () => {
   let world: ActivityWorld;
   let pauses: PauseActivities;
   const ofPool: Pause = { scope: { kind: 'nodePool', name: 'a' }, reason: 'release', actor: 'ann' };
@@ -24,7 +24,7 @@ describe('pauses in Kubernetes', () => {
   const put = (name: string, spec: object): void =>
     void world.kube.put('DisruptionPause', { metadata: { name }, spec } as never);
 
-  test('an order is written, changed and deleted', async () => {
+  test('an order is created, changed and deleted as one', async () => {
     const until = world.clock.now + 3_600_000;
     await expect(pauses.writePause(ofPool)).resolves.toEqual([ofPool]);
     expect(objects().map(({ spec }) => spec)).toEqual([

@@ -25,7 +25,7 @@ describe('waiting for instances before planning', () => {
     await expect(looking).resolves.toEqual([]);
   });
 
-  test('a look is short, and names who is waited for', async () => {
+  test('is short in each look, and names the claims', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1'));
     await world.synced();
     const instances = new AwaitedInstances(world.deps, patience);
@@ -34,7 +34,7 @@ describe('waiting for instances before planning', () => {
     await expect(instances.missing(AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
   });
 
-  test('a claim that is waited for in vain is not waited for again; one that comes later is', async () => {
+  test('is not repeated for a claim that was waited for in vain, and is done for a later one', async () => {
     world.kube.put('NodeClaim', nodeClaim('stuck'));
     await world.synced();
     const instances = new AwaitedInstances(world.deps, patience);
@@ -48,7 +48,7 @@ describe('waiting for instances before planning', () => {
     await expect(instances.missing(forever)).resolves.toEqual(['fresh']);
   });
 
-  test('a claim that is going has no instance to wait for', async () => {
+  test('is not done for a claim that is being deleted', async () => {
     const claim = nodeClaim('c1');
     const deletionTimestamp = '2026-01-05T11:00:00Z';
     world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, deletionTimestamp, finalizers: ['x'] } });
@@ -57,7 +57,7 @@ describe('waiting for instances before planning', () => {
     await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual([]);
   });
 
-  test('a claim that can become one type alone is not waited for: its room is known', async () => {
+  test('is not done for a claim of one type, whose room is known', async () => {
     const only = { key: labels.instanceType, operator: 'In' as const, values: ['m5.large'] };
     world.kube.put('NodeClaim', nodeClaim('c1', { spec: { requirements: [only] } }));
     world.kube.put('NodeClaim', nodeClaim('c2', { spec: { requirements: [{ ...only, values: ['a', 'b'] }] } }));

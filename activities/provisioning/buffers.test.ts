@@ -50,7 +50,7 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
     return conditionOf(buffer?.status?.conditions, 'Provisioning');
   };
 
-  test('are planned for behind their gate alone', async () => {
+  test('are planned for only with their feature gate', async () => {
     putBuffer('spare', { podTemplateRef: { name: 'chunk' }, replicas: 3 });
 
     await expect(planNow(false)).resolves.toMatchObject({ claims: [] });
@@ -61,7 +61,7 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
     expect(world.events).toEqual([]);
   });
 
-  test('that fit on nodes that are there say so, and launch nothing', async () => {
+  test('that fit on existing nodes say so, and launch nothing', async () => {
     putBuffer('spare', { podTemplateRef: { name: 'chunk' }, replicas: 3 });
     world.kube.put('Node', {
       metadata: { name: 'big', labels: { 'kubernetes.io/arch': 'amd64', 'kubernetes.io/os': 'linux' } },
@@ -72,7 +72,7 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
     await expect(provisioning('spare')).resolves.toMatchObject({ status: 'True', reason: 'FitsExistingCapacity' });
   });
 
-  test('that are empty or refer to nothing say so', async () => {
+  test('that are empty or reference nothing say so', async () => {
     putBuffer('empty', { podTemplateRef: { name: 'chunk' }, replicas: 0 });
     putBuffer('lost', { podTemplateRef: { name: 'nowhere' }, replicas: 2 });
 
@@ -82,7 +82,7 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
     await expect(provisioning('lost')).resolves.toMatchObject({ status: 'False', reason: 'NotReadyForProvisioning' });
   });
 
-  test('keep the node that they are on from being taken for empty', async () => {
+  test('keep their node from counting as empty', async () => {
     putBuffer('spare', { podTemplateRef: { name: 'chunk' }, replicas: 1 });
     const providerID = 'fake:///a/i-1';
     const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));

@@ -42,7 +42,7 @@ describe('planning and creating claims', () => {
   }
 
   // Rules `node-claims/written-from-a-plan`, `scheduling/claim-requests`.
-  test('a claim carries what the pool and the plan say', async () => {
+  test('a claim has what NodePool and plan specify', async () => {
     world.kube.put('Pod', pod('a', '1'));
 
     const { created } = await create('chain/1/0');
@@ -66,7 +66,7 @@ describe('planning and creating claims', () => {
   });
 
   // Rule `launch/one-instance`.
-  test('a second attempt of the same plan creates nothing more, and calls nothing new', async () => {
+  test('a second attempt of the same plan creates nothing more, and gives the same names', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
@@ -82,7 +82,7 @@ describe('planning and creating claims', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
   });
 
-  test('another plan under the id of an earlier one gets NodeClaims of its own, as of a workflow that was reset', async () => {
+  test('another plan under an earlier id gets its own NodeClaims, as after a reset workflow', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
@@ -98,7 +98,7 @@ describe('planning and creating claims', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(2);
   });
 
-  describe('that the API server refuses', () => {
+  describe('a NodeClaim that the API server refuses', () => {
     const refuse = (isRefused: (pool: string) => boolean, error: Error): void => {
       const createOne = world.kube.create.bind(world.kube);
       Object.assign(world.kube, {
@@ -112,7 +112,7 @@ describe('planning and creating claims', () => {
       world.kube.put('Pod', pod('a', '1'));
     });
 
-    test('lets its NodePool rest, which others make up for, until it is tried again', async () => {
+    test('makes its NodePool back off, others launch meanwhile, and it is tried again later', async () => {
       refuse((pool) => pool === 'preferred', denied);
 
       expect(await create('chain/1/0')).toMatchObject({
@@ -126,7 +126,7 @@ describe('planning and creating claims', () => {
     });
 
     // Rule `provisioning/refused-claims`.
-    describe('for what a pod asks of nodes', () => {
+    describe('for what a pod requires', () => {
       const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
       const open = { spec: { requirements: [{ key: 'team', operator: 'Exists' }], nodeClassRef } };
       const asks = (name: string, cpu: string, nodeSelector: Record<string, string>) => {
@@ -149,7 +149,7 @@ describe('planning and creating claims', () => {
         });
       });
 
-      test('keeps that pod alone from the NodePool: the others get nodes of it at once, and the pod is told', async () => {
+      test('keeps that pod alone from the NodePool: the others get nodes of it at once, and the pod gets an event', async () => {
         const first = await create('chain/1/0');
         expect(first).toMatchObject({ created: [], resting: [{ nodePool: 'preferred', pods: ['default/evil'] }] });
         expect(world.events).toContainEqual(
@@ -180,7 +180,7 @@ describe('planning and creating claims', () => {
         expect(await backedOff()).toBeUndefined();
       });
 
-      test('is of the NodePool where a claim without such a pod is refused as well', async () => {
+      test('counts against the NodePool where a claim without such a pod is refused as well', async () => {
         world.kube.put('Pod', pod('a', '1'));
         refuse((name) => name === 'preferred', denied);
         await create('chain/1/0');
@@ -233,7 +233,7 @@ describe('planning and creating claims', () => {
       expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toBeUndefined();
     });
 
-    test('rests for the caller, where the NodePool may not be written either', async () => {
+    test('makes the NodePool back off in the workflow where its annotation is refused too', async () => {
       refuse((pool) => pool === 'preferred', denied);
       Object.assign(world.kube, { patch: () => Promise.reject(denied) });
       const first = await create('chain/1/0');
@@ -247,7 +247,7 @@ describe('planning and creating claims', () => {
       expect(plan).toMatchObject({ claims: [{ nodePool: 'default' }] });
     });
 
-    test('is no refusal when nobody answered: the attempt is made again', async () => {
+    test('is not assumed when no call was answered: the activity is retried', async () => {
       refuse((pool) => pool === 'preferred', new DomainError('Unavailable', 'connection refused'));
 
       await expect(create('chain/1/0')).rejects.toMatchObject({ type: 'Unavailable' });
@@ -273,12 +273,12 @@ describe('planning and creating claims', () => {
         );
       };
 
-      test('is taken for an outage at first', async () => {
+      test('counts as an outage at first', async () => {
         refuse((pool) => pool === 'preferred', error);
         await expect(attempt(2)).rejects.toThrow(error.message);
       });
 
-      test('is of the pool itself from the third attempt on: it rests, and the claims of others are created', async () => {
+      test("counts against the NodePool from the third attempt on: it backs off, and others' claims are created", async () => {
         refuse((pool) => pool === 'preferred', error);
 
         const { created, refused, resting } = await attempt(3);
@@ -289,7 +289,7 @@ describe('planning and creating claims', () => {
         expect(resting).toMatchObject([{ nodePool: 'preferred' }]);
       });
 
-      test('is an outage while NodePools cannot be listed, whatever the attempt', async () => {
+      test('counts as an outage while NodePools cannot be listed, whatever the attempt', async () => {
         refuse((pool) => pool === 'preferred', error);
         const plan = await planNow();
         Object.assign(world.kube, { list: () => Promise.reject(new DomainError('Unavailable', 'connection refused')) });
@@ -316,7 +316,7 @@ describe('planning and creating claims', () => {
     });
   });
 
-  test('a claim of an earlier attempt that is being deleted is refused, until it is gone', async () => {
+  test('a claim of an earlier attempt that is being deleted is refused until it is gone', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
@@ -338,7 +338,7 @@ describe('planning and creating claims', () => {
   });
 
   // Rule `limits/checked-at-creation`.
-  test('a limit that live claims exceed by now refuses the claim', async () => {
+  test('a claim is refused where live claims exceed a limit by now', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
@@ -354,7 +354,7 @@ describe('planning and creating claims', () => {
     expect(refused).toEqual([{ index: 0, reason: 'cpu of NodePool default exceeds its limit' }]);
   });
 
-  test('a claim without an instance holds the next plan up', async () => {
+  test('the next plan waits for a claim without an instance', async () => {
     world.kube.put('NodeClaim', nodeClaim('launching'));
     world.kube.put('Pod', pod('a', '1'));
     await world.synced();
@@ -364,7 +364,7 @@ describe('planning and creating claims', () => {
     await expect(running).resolves.toMatchObject({ state: 'planned' });
   });
 
-  test('pods that fit nowhere are told why', async () => {
+  test('pods that fit nowhere get an event with the reason', async () => {
     world.kube.put('Pod', pod('huge', '64'));
 
     const plan = await planNow();

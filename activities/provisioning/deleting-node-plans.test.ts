@@ -41,7 +41,7 @@ describe('what the pods of deleting nodes wait for', () => {
       unschedulable: unschedulable.map((pod) => ({ pod: `default/${pod}`, reason: 'no zone' })),
     }) as unknown as Plan;
 
-  test('claims to create, each for the nodes whose pods it is for', () => {
+  test('are claims to create, each for the nodes whose pods it has', () => {
     const made = plan([['n1-1', 'n2-1'], ['pending'], ['n2-2']], { there: ['n1-2'] });
 
     expect(deletingNodePlans(world.deps, made, ['n1', 'n2', 'n3'], 3)).toEqual([
@@ -50,11 +50,11 @@ describe('what the pods of deleting nodes wait for', () => {
     ]);
   });
 
-  test('claims beyond what one pass creates are planned anew', () => {
+  test('are planned again for claims beyond what one pass creates', () => {
     expect(deletingNodePlans(world.deps, plan([['n1-1'], ['n1-2']], {}), ['n1'], 1)).toMatchObject([{ claims: [0] }]);
   });
 
-  test('nodes that are still coming up, by their names or those of their claims; not those that are up', async () => {
+  test('are nodes that are still starting, by their names or claims, and none that is initialized', async () => {
     world.kube.put('NodeClaim', nodeClaim('launched', { status: { providerID: 'fake:///a/i-1' } }));
     world.kube.put('NodeClaim', nodeClaim('joined', { status: { providerID: 'fake:///a/i-2' } }));
     world.kube.put('NodeClaim', nodeClaim('up', { status: { providerID: 'fake:///a/i-3', ...initialized } }));
@@ -70,7 +70,7 @@ describe('what the pods of deleting nodes wait for', () => {
     ]);
   });
 
-  test('who has no place, with the first reason; other pods and DaemonSet pods do not count', () => {
+  test('is nothing for pods that fit nowhere, which have the first reason; DaemonSet pods do not count', () => {
     const made = plan([['agent-1']], {}, ['pending', 'n1-2', 'n1-1']);
 
     expect(deletingNodePlans(world.deps, made, ['n1'], 1)).toEqual([

@@ -105,8 +105,8 @@ async function sync(deps: Partial<ActivityDeps> = {}): Promise<string> {
 const nominationOf = (name: string): string =>
   world.kube.objects('Pod').find(({ metadata }) => metadata.name === name)?.status?.nominatedNodeName ?? '';
 
-describe('nominating planned pods to the node that was launched for them', () => {
-  test('happens before the taint goes that keeps them away, and to pods that still wait alone', async () => {
+describe('nominating planned pods to the node launched for them', () => {
+  test('happens before the unregistered taint is removed, and only for pods that still wait', async () => {
     putNode('default/a,default/bound,default/gone,default/elsewhere', launchedOnly);
     world.kube.put('Pod', podOf('a'));
     world.kube.put('Pod', podOf('bound', { on: 'other' }));
@@ -145,7 +145,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
       AbortSignal.timeout(5000),
     );
 
-  test('a pod that kube-scheduler gave up while the node was not ready is nominated again at once', async () => {
+  test('is repeated at once for a pod that kube-scheduler gave up while the node was not Ready', async () => {
     putNode('default/a', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a'));
     await sync();
@@ -157,7 +157,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     }
   });
 
-  test('a pod that was left out is nominated when the node is looked at next, until it is initialized', async () => {
+  test('includes a missed pod at the next look, until the node is initialized', async () => {
     putNode('default/a,default/late', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a'));
     await sync();
@@ -172,7 +172,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(['a', 'late'].map(nominationOf)).toEqual(['', 'n1']);
   });
 
-  test('an API server that refuses it holds no node up, and is not asked for every pod', async () => {
+  test('does not delay the node where the API server refuses it, and is not tried for every pod then', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `p${i}`);
     putNode(names.map((name) => `default/${name}`).join(), launchedOnly);
     for (const name of names) world.kube.put('Pod', podOf(name));
@@ -196,7 +196,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(new Set(outcomes)).toEqual(new Set(['failed']));
   });
 
-  test('it ends after five seconds, however many are left', async () => {
+  test('ends after five seconds, however many pods are left', async () => {
     const names = Array.from({ length: 100 }, (_, i) => `p${i}`);
     putNode(names.map((name) => `default/${name}`).join(), registeredToo, { taints: [] });
     for (const name of names) world.kube.put('Pod', podOf(name));
@@ -213,7 +213,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(names.filter((name) => nominationOf(name) !== '').length).toBeLessThan(20);
   });
 
-  test('a pod that was bound meanwhile is left alone', async () => {
+  test('skips a pod that was bound meanwhile', async () => {
     putNode('default/a', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a'));
     const kube = {
@@ -230,7 +230,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(nominationOf('a')).toBe('');
   });
 
-  test('switched off, nothing is nominated', async () => {
+  test('does nothing when switched off', async () => {
     putNode('default/a', launchedOnly);
     world.kube.put('Pod', podOf('a'));
 
@@ -240,7 +240,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
   });
 
   // Rule `provisioning/nominated-pods`.
-  test('happens to those alone that the plan chose for it', async () => {
+  test('happens only for pods that the plan chose for it', async () => {
     putNode('default/a,default/b', launchedOnly);
     const [written] = world.kube.objects('NodeClaim');
     const chosen = { ...written!.metadata.annotations, [annotations.podsToNominate]: 'default/b' };
@@ -252,7 +252,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(['a', 'b'].map(nominationOf)).toEqual(['', 'n1']);
   });
 
-  test('left out: pods that never preempt, and more of a required spread than its skew allows', async () => {
+  test('leaves out pods that never preempt, and more pods of a required spread than its skew allows', async () => {
     const spread = (maxSkew: number): Given => ({
       labels: { app: 'web' },
       spec: {
@@ -277,7 +277,7 @@ describe('nominating planned pods to the node that was launched for them', () =>
   });
 });
 
-describe('pods on their way to the node that they were nominated to', () => {
+describe('nominated pods in the next plan', () => {
   const planNow = async (): Promise<Extract<PlanNodesResult, { state: 'planned' }>> => {
     await world.synced();
     const planning = createPlanningActivities(world.deps);
@@ -290,7 +290,7 @@ describe('pods on their way to the node that they were nominated to', () => {
   const planned = ({ claims }: { claims: readonly { pods: readonly string[] }[] }): string[] =>
     claims.flatMap(({ pods }) => pods);
 
-  test('keep their room in the next plan, and are planned no second time', async () => {
+  test('keep their room, and are not planned again', async () => {
     putNode('default/a', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a', { nominated: 'n1', spec: { containers: [{ name: 'app', resources: { requests: { cpu: '3' } } }] } })); // prettier-ignore
     world.kube.put(
@@ -304,7 +304,7 @@ describe('pods on their way to the node that they were nominated to', () => {
     expect(plan.onExistingNodes).toBe(0);
   });
 
-  test('have their room on a node that is still to come, too, for half an hour', async () => {
+  test('keep their room on a node that is still starting, for half an hour', async () => {
     const pod = (cpu: string): Given => ({ spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] } });
     putNode('default/a', launchedOnly);
     world.kube.remove('Node', { name: 'n1' });
@@ -349,7 +349,7 @@ describe('pods on their way to the node that they were nominated to', () => {
       { nominated: 'n1' },
       () => putNode('default/a', [...registeredToo, done('Initialized', '2026-01-05T11:59:39Z')], { taints: [] }),
     ],
-  ])('lack a node again, once %s', async (_, given, put) => {
+  ])('need a node again once %s', async (_, given, put) => {
     put();
     world.kube.put('Pod', podOf('a', given));
     await world.synced();
@@ -376,7 +376,7 @@ describe('pods on their way to the node that they were nominated to', () => {
     expect([planned(plan), plan.onExistingNodes]).toEqual([[], 0]);
   });
 
-  test('a node that is still to come knows by its claim what the last plan put there', async () => {
+  test('of a starting node are known from its claim', async () => {
     putNode('default/before,default/kept', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('kept', { nominated: 'n1' }));
     world.kube.put('Pod', podOf('new'));

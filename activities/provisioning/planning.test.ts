@@ -55,7 +55,7 @@ const requiring = (name: string): PodSpec['affinity'] => ({
   nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms(name, 100) } },
 });
 
-test('a pod is told that some of its preferences are ignored; one with few of them is not', async () => {
+test('a pod some of whose preferences are ignored gets an event; one with few does not', async () => {
   put('eager', preferring('eager', 1000));
   put('modest', preferring('modest', 5));
 
@@ -72,7 +72,7 @@ test('a pod is told that some of its preferences are ignored; one with few of th
   ]);
 });
 
-test('pods left for the next pass are neither unschedulable nor told so, and the next pass goes on with them', async () => {
+test('pods left to the next pass are not reported as unschedulable, and the next pass continues with them', async () => {
   for (const name of ['a', 'b', 'c']) put(name, requiring(name));
   put('plain');
 
@@ -91,7 +91,7 @@ test('pods left for the next pass are neither unschedulable nor told so, and the
   expect(told()).toEqual(['a', 'b', 'c']);
 });
 
-test('an object that planning leaves out is told by an event on it, and in the answer', async () => {
+test('an object that planning leaves out gets an event, and is in the answer', async () => {
   put('plain');
   const plan = world.deps.packer.plan.bind(world.deps.packer);
   const setAside = [
@@ -114,7 +114,7 @@ test('an object that planning leaves out is told by an event on it, and in the a
   ]);
 });
 
-test('a pod for which nothing is ready yet is told so after a minute, the real reason as soon as that is known, and neither twice (scheduling/no-ready-node-pool)', async () => {
+test('a pod gets an event that nothing is ready for it after a minute, and the real reason once that is known, neither twice (scheduling/no-ready-node-pool)', async () => {
   const told = (): readonly (readonly string[] | undefined)[] =>
     world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ dedupeBy }) => dedupeBy);
   world.kube.put('NodePool', nodePool('default'));

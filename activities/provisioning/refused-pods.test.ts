@@ -79,7 +79,7 @@ const after = (ms: number): void => void (world.clock.now = initializedAt + ms);
 
 // Rule `provisioning/refused-pods`.
 describe('a pod whose node was launched, is initialized, and does not take it', () => {
-  test('has no other of that type launched at once, nor have pods like it, and is launched for at longer and longer intervals', async () => {
+  test('gets no other node of that type at once, nor do equal pods, and then at growing intervals', async () => {
     putNode('2900m');
     putPod('a-0');
     after(30_000);
@@ -92,7 +92,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect((await planned()).sort()).toEqual(['default/a-0', 'default/a-1']);
   });
 
-  test('stops no other pod', async () => {
+  test('does not affect other pods', async () => {
     putNode('2900m');
     putPod('a-0');
     putPod('b-0', { cpu: '3500m' });
@@ -100,14 +100,14 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect(await planned()).toEqual(['default/b-0']);
   });
 
-  test('is launched for at once where another type would do', async () => {
+  test('is launched for at once where another type fits', async () => {
     putNode('2900m', { type: 'gone.large' });
     putPod('a-0');
     after(30_000);
     expect(await planned()).toEqual(['default/a-0']);
   });
 
-  test('rests after three nodes, each of another type, whether the earlier ones are still there or not', async () => {
+  test('backs off after three nodes, each of another type, whether the earlier ones still exist or not', async () => {
     putPod('a-0');
     const plannedBeside = async (name: string) => {
       putNode('2900m', { name, type: `${name}.large` });
@@ -126,7 +126,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect(await planned()).toEqual(['default/a-0']);
   });
 
-  test('is launched for at once where pods of others took its place', async () => {
+  test('is launched for at once where other pods took its place', async () => {
     putNode('4');
     putPod('a-0');
     putPod('b-0', { on: 'n-c1' });
@@ -134,7 +134,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect(await planned()).toEqual(['default/a-0']);
   });
 
-  test('is forgotten once a pod like it is bound', async () => {
+  test('is forgotten once an equal pod is bound', async () => {
     putNode('2900m');
     putPod('a-0');
     after(30_000);
@@ -145,7 +145,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect(await planned()).toEqual(['default/a-0']);
   });
 
-  test('is told where people look, with the node and what kube-scheduler says', async () => {
+  test("is reported on all surfaces, with the node and kube-scheduler's message", async () => {
     putNode('2900m');
     putPod('a-0');
     after(30_000);
@@ -161,7 +161,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     ]);
   });
 
-  test('though it has room there as far as packing can see: for ten minutes it is waited for', async () => {
+  test('is waited for ten minutes if it fits there as far as packing knows', async () => {
     const known = (): string | undefined =>
       world.kube.objects('NodePool')[0]?.metadata.annotations?.[annotations.podsRefused];
     putNode('4');

@@ -17,7 +17,7 @@ function pool(ready: 'True' | 'False' | 'Unknown' | undefined, secondsAgo: numbe
   };
 }
 
-describe('scheduling/no-ready-node-pool', () => {
+describe('NodePools that are not ready yet (scheduling/no-ready-node-pool)', () => {
   test.each([
     ['nobody has looked at the only one', [pool(undefined, 5)], true],
     ['it is not known yet', [pool('Unknown', 59)], true],

@@ -8,7 +8,7 @@ import { createRepairActivities } from './repair.js';
 
 const minute = 60_000;
 
-describe('looking at a node whose conditions say that it is broken', () => {
+describe('examining a node whose conditions are unhealthy', () => {
   let world: ActivityWorld;
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('looking at a node whose conditions say that it is broken', () => {
     return createRepairActivities(world.deps).inspectRepair({ claim: { name, uid: `uid-${name}` } });
   };
 
-  test('healthy, gone and deleting ones need none', async () => {
+  test('healthy, absent and deleting nodes need no repair', async () => {
     node('well');
     node('going', 40);
     const going = await world.kube.get('NodeClaim', { name: 'going' });
@@ -48,7 +48,7 @@ describe('looking at a node whose conditions say that it is broken', () => {
     expect(await look('going')).toEqual({ state: 'gone' });
   });
 
-  test('tells what is the matter, since when, until when it is borne, and that it is then forced', async () => {
+  test('the result has the condition, since when, the end of the toleration, and that force follows', async () => {
     node('ill', 10);
 
     expect(await look('ill')).toEqual({
@@ -72,7 +72,7 @@ describe('looking at a node whose conditions say that it is broken', () => {
   });
 
   // Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
-  test('one of three may be repaired; two of three may not, and the node says so', async () => {
+  test('one of three nodes may be repaired; for two of three the node says that repair is blocked', async () => {
     node('a', 31);
     node('b');
     node('c');
@@ -96,7 +96,7 @@ describe('looking at a node whose conditions say that it is broken', () => {
     expect(world.events).toMatchObject([{ reason: 'NodeRepairBlocked', regarding: { kind: 'Node', name: 'a' } }]);
   });
 
-  test('the policy of the pool gives the steps, the share and whether to ask', async () => {
+  test('the policy of the NodePool gives steps, share and approval', async () => {
     node('a', 31);
     node('b', 31);
     policy({

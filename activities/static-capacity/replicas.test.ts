@@ -18,7 +18,7 @@ import { createExpirationActivities } from '../expiration/expiration.js';
 
 type Live = Extract<ReplicasView, { state: 'live' }>;
 
-describe('static pools', () => {
+describe('static NodePools on a cluster', () => {
   let world: ActivityWorld;
   let deps: ActivityDeps;
 
@@ -105,7 +105,7 @@ describe('static pools', () => {
     commands.map(({ candidates }) => candidates.map(({ node }) => node));
 
   // Rule `static-capacity/blank-node`.
-  test('missing nodes are launched as the template says, cheapest first; made twice they are there once', async () => {
+  test('missing nodes are launched as the template says, cheapest first; a second attempt creates no more', async () => {
     putPool(3);
 
     const view = await look();
@@ -123,7 +123,7 @@ describe('static pools', () => {
     expect(await look()).toMatchObject({ running: 3, create: [], remove: [] });
   });
 
-  test('limits.nodes is never exceeded, though two look at once; who comes again is not refused', async () => {
+  test('limits.nodes is not exceeded by two parallel activities, and a second attempt is not refused', async () => {
     putPool(2, { limit: 2 });
     const { create: claims, typeLists } = (await look()) as Live;
     const activities = createClaimActivities(deps);
@@ -138,7 +138,7 @@ describe('static pools', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(2);
   });
 
-  test('nothing is created for a pool that is not Ready, and it says so', async () => {
+  test('nothing is created for a NodePool that is not Ready, and the result says so', async () => {
     world.kube.put('NodePool', nodePool('static', { replicas: 2 }));
     expect(await look()).toMatchObject({ create: [], held: 'the NodePool to be Ready' });
   });
@@ -155,12 +155,12 @@ describe('static pools', () => {
       },
       'the NodePool is being deleted',
     ],
-  ])('nothing is kept of a pool when %s', async (_what, put, why) => {
+  ])('a NodePool keeps no replicas when %s', async (_what, put, why) => {
     put();
     expect(await look()).toEqual({ state: 'gone', why });
   });
 
-  test('without the feature gate nothing is kept, nor drifts', async () => {
+  test('without the feature gate it keeps no replicas and does not drift', async () => {
     putPool(2);
     putNode('a', [drifted(60)]);
     deps = { ...deps, gates: defaultFeatureGates };
@@ -168,7 +168,7 @@ describe('static pools', () => {
     expect(nodesOf(await find())).toEqual([]);
   });
 
-  test('too many are removed by name; those told to go already are not told again', async () => {
+  test('surplus claims are deleted by name, and those already being deleted are not deleted again', async () => {
     putPool(1);
     for (const name of ['a', 'b', 'c']) putNode(name);
     const view = (await look()) as Live;
@@ -176,14 +176,14 @@ describe('static pools', () => {
     expect(await look(['uid-a', 'uid-b', 'uid-long-gone'])).toMatchObject({ remove: [], deleting: ['uid-a', 'uid-b'] });
   });
 
-  test('empty and cheap: static nodes are neither emptied nor consolidated', async () => {
+  test('static nodes are neither removed as empty nor consolidated', async () => {
     putPool(2, { disruption: { consolidateAfter: '0s' } });
     putNode('a');
     putNode('b');
     expect((await find()).commands).toEqual([]);
   });
 
-  test('drift waits while limits.nodes is replicas, and replaces one at a time when it is one higher (static-capacity/drift-room)', async () => {
+  test('drift waits while limits.nodes equals replicas, and replaces one node at a time when it is one higher (static-capacity/drift-room)', async () => {
     putPool(2, { limit: 2 });
     putNode('a', [drifted(60)]);
     putNode('b', [drifted(120)]);
@@ -249,7 +249,7 @@ describe('static pools', () => {
       },
       'feature gate StaticCapacity is off',
     ],
-  ])('why a drifted node stays is said everywhere alike: %s', async (_, arrange, says) => {
+  ])('the reason why a drifted node stays is the same everywhere: %s', async (_, arrange, says) => {
     putNode('a', [drifted(60)]);
     putNode('b');
     const view = arrange();
@@ -280,13 +280,13 @@ describe('static pools', () => {
     expect(await find({}, activities)).toMatchObject({ commands: [{ reason: 'Drifted' }], details: { stays: [] } });
   });
 
-  test('as many as budgets let go drift at once, each by a command of its own', async () => {
+  test('as many as budgets allow drift at once, each by its own command', async () => {
     putPool(4, { budgets: [{ nodes: '2', reasons: ['Drifted'] }] });
     for (const [i, name] of ['a', 'b', 'c', 'd'].entries()) putNode(name, [drifted(100 - i)]);
     expect(nodesOf(await find())).toEqual([['node-a'], ['node-b']]);
   });
 
-  test('a move that has begun keeps its room until its replacement exists', async () => {
+  test('a command that has begun keeps its room until its replacement exists', async () => {
     putPool(2, { limit: 3 });
     putNode('a', [drifted(60)]);
     putNode('b', [drifted(120)]);
@@ -300,7 +300,7 @@ describe('static pools', () => {
     expect(nodesOf(await find({ commands: running }))).toEqual([['node-a']]);
   });
 
-  test('a drifted node whose replacement went away while it was held stays', async () => {
+  test('a drifted node whose replacement was removed during a hold stays', async () => {
     putPool(1, { limit: 2 });
     putNode('a', [drifted(60)]);
     const [command] = (await find()).commands;
@@ -321,7 +321,7 @@ describe('static pools', () => {
     ).toHaveLength(1);
   });
 
-  test('an expired node of a static pool has a successor of the pool itself, where there is room for both', async () => {
+  test('an expired node of a static NodePool gets a successor of the pool, where there is room for both', async () => {
     putPool(1, { limit: 2 });
     putNode('a');
     await world.synced();

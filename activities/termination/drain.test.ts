@@ -91,7 +91,7 @@ describe('terminating a node', () => {
     });
     return { order, most: () => most };
   };
-  test('leaves alone what is not being deleted any more, as in a cluster that was restored to a time before', async () => {
+  test('leaves a claim that is not being deleted any more, as in a restored cluster', async () => {
     const activities = createTerminationActivities(world.deps);
 
     const start = await activities.beginTermination({ claim, deleteClaim: false, reason: 'deleted' });
@@ -102,7 +102,7 @@ describe('terminating a node', () => {
     expect(world.kube.objects('NodeClaim')[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('begins by deleting claim and node, tainting, and deleting the load balancers; again is harmless', async () => {
+  test('begins by deleting claim and node, tainting, and removing it from load balancers; a second attempt changes nothing', async () => {
     const first = await begin();
     const second = await begin();
 
@@ -119,7 +119,7 @@ describe('terminating a node', () => {
     [['Launched'], true],
     [['Launched', 'Registered'], true],
     [['Launched', 'Registered', 'Initialized'], false],
-  ])('of a claim that is %j, the launch may be under way: %s', async (types, expected) => {
+  ])('a launch may be in progress for a claim that is %j: %s', async (types, expected) => {
     const conditions = types.map((type) => ({ type, status: 'True' as const }));
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID, nodeName: 'n1', conditions } }));
     await world.synced();
@@ -134,7 +134,7 @@ describe('terminating a node', () => {
   test.each([
     [3600, ['default/slow']],
     [30, undefined],
-  ])('a pod that has %d seconds to end: %s is named', async (seconds, pods) => {
+  ])('a pod with %d seconds to its end: %s is named', async (seconds, pods) => {
     const until = world.clock.now + seconds * 1000;
     put('slow', { metadata: { deletionTimestamp: new Date(until).toISOString() } });
 
@@ -144,7 +144,7 @@ describe('terminating a node', () => {
     expect(ending).toEqual(pods === undefined ? undefined : { pods, podCount: 1, until });
   });
 
-  test('a node of another instance that came up under the same name is left as it is', async () => {
+  test('leaves a node of another instance with the same name', async () => {
     const other = {
       metadata: { name: 'n1', finalizers: [finalizers.termination] },
       spec: { providerID: 'fake:///a/i-2' },
@@ -164,7 +164,7 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('a kubelet that came up under another name: both Nodes go, and the pods of both (termination/several-nodes)', async () => {
+  test('removes both Nodes of a kubelet that registered under another name, with the pods of both (termination/several-nodes)', async () => {
     world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });
     await world.synced();
     put('old');
@@ -178,7 +178,7 @@ describe('terminating a node', () => {
     expect([...names(), ...world.kube.objects('Node').map(({ metadata }) => metadata.name)]).toEqual([]);
   });
 
-  test('a claim stays while somebody else holds its Node, and says who (termination/node-first)', async () => {
+  test('keeps a claim while another finalizer keeps its Node, and says which (termination/node-first)', async () => {
     const activities = createTerminationActivities(world.deps);
     const held = await world.kube.get('Node', { name: 'n1' });
     const both = [...(held?.metadata.finalizers ?? []), finalizers.termination, 'example.com/registry'];
@@ -207,7 +207,7 @@ describe('terminating a node', () => {
     expect(claims()).toEqual([]);
   });
 
-  test('a Node that registered is found by its instance where its name is gone (termination/several-nodes)', async () => {
+  test('finds a registered Node by its instance where its name is gone (termination/several-nodes)', async () => {
     world.kube.remove('Node', { name: 'n1' });
     world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });
     await world.synced();
@@ -215,14 +215,14 @@ describe('terminating a node', () => {
     expect(await begin()).toMatchObject({ nodeName: 'n2' });
   });
 
-  describe('marks that somebody took off while the node is drained (termination/marks-are-restored)', () => {
+  describe('taints and labels removed by hand during a drain (termination/marks-are-restored)', () => {
     const marked = {
       metadata: { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, deletionTimestamp: expect.any(String) },
       spec: { taints: [taints.disrupted] },
     };
     const nodeNow = () => world.kube.get('Node', { name: 'n1' });
 
-    test('taint and label are put on again by the next look, whatever the drain waits for', async () => {
+    test('are written again at the next look, whatever the drain waits for', async () => {
       put('web', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
       await begin();
       await world.kube.patch('Node', { name: 'n1' }, { metadata: { labels: null }, spec: { taints: null } });
@@ -232,7 +232,7 @@ describe('terminating a node', () => {
       expect(await nodeNow()).toMatchObject(marked);
     });
 
-    test('so they are while volumes are waited for', async () => {
+    test('are written again while volumes are waited for', async () => {
       await begin();
       await world.kube.patch('Node', { name: 'n1' }, { spec: { taints: null } });
       await world.synced();
@@ -244,19 +244,22 @@ describe('terminating a node', () => {
       expect(await nodeNow()).toMatchObject(marked);
     });
 
-    test.each(['n1', 'n2'])('a Node that the kubelet made anew, as %s, is marked and drained', async (name) => {
-      await begin();
-      world.kube.remove('Node', { name: 'n1' });
-      const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
-      world.kube.put('Node', { metadata: { name, uid: 'anew' }, spec: { providerID }, status });
-      put('web', { spec: { nodeName: name } });
+    test.each(['n1', 'n2'])(
+      'are written on a Node that the kubelet created anew, as %s, which is drained',
+      async (name) => {
+        await begin();
+        world.kube.remove('Node', { name: 'n1' });
+        const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+        world.kube.put('Node', { metadata: { name, uid: 'anew' }, spec: { providerID }, status });
+        put('web', { spec: { nodeName: name } });
 
-      expect(await drain()).toMatchObject({ state: 'done', evicted: 1 });
+        expect(await drain()).toMatchObject({ state: 'done', evicted: 1 });
 
-      expect(await world.kube.get('Node', { name })).toMatchObject(marked);
-    });
+        expect(await world.kube.get('Node', { name })).toMatchObject(marked);
+      },
+    );
 
-    test('one of another instance under that name stays as it is', async () => {
+    test('are not written on a Node of another instance with that name', async () => {
       await begin();
       world.kube.remove('Node', { name: 'n1' });
       world.kube.put('Node', { metadata: { name: 'n1', uid: 'anew' }, spec: { providerID: 'fake:///a/i-2' } });
@@ -266,7 +269,7 @@ describe('terminating a node', () => {
       expect((await nodeNow())?.spec).toEqual({ providerID: 'fake:///a/i-2' });
     });
 
-    test('a refusal holds up no drain', async () => {
+    test('do not stop the drain where the API server refuses them', async () => {
       put('web');
       await begin();
       await world.kube.patch('Node', { name: 'n1' }, { spec: { taints: null } });
@@ -283,7 +286,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `termination/conditions-are-informative`.
-  test.each(['Denied', 'Invalid'] as const)('conditions that are refused (%s) hold up no termination', async (type) => {
+  test.each(['Denied', 'Invalid'] as const)('refused conditions (%s) do not stop a termination', async (type) => {
     put('web');
     const { kube } = world.deps;
     const patch = kube.patch.bind(kube);
@@ -308,7 +311,7 @@ describe('terminating a node', () => {
     expect([...names(), ...world.kube.objects('Node'), ...world.kube.objects('NodeClaim')]).toEqual([]);
   });
 
-  test('pods are counted by why their node is disrupted (metrics/drained)', async () => {
+  test('drained pods are counted by the reason of the disruption (metrics/drained)', async () => {
     const counted: [string, unknown][] = [];
     Object.assign(world.deps.metrics, { count: (name: string, own: object) => void counted.push([name, own]) });
     put('web');
@@ -328,7 +331,7 @@ describe('terminating a node', () => {
     ]);
   });
 
-  test('evicts what can go, leaves mirror and tolerating pods, and says when it is drained', async () => {
+  test('evicts what can be evicted, leaves mirror pods and pods that tolerate the taint, and says when the node is drained', async () => {
     put('web');
     put('tolerant', { spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });
     put('mirror', { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } });
@@ -344,7 +347,7 @@ describe('terminating a node', () => {
     expect(isTrue((await world.kube.get('NodeClaim', { name: 'c1' }))?.status?.conditions, 'Drained')).toBe(true);
   });
 
-  test('a cache that lags behind ends no drain: the API server says which pods are left', async () => {
+  test('reads the remaining pods from the API server before a drain ends, in case the cache is behind', async () => {
     const warned: string[] = [];
     Object.assign(world.deps.cache, { podsOnNode: () => [] });
     Object.assign(world.deps.log, { warn: (_: object, message: string) => void warned.push(message) });
@@ -359,7 +362,7 @@ describe('terminating a node', () => {
     expect([...new Set(warned)]).toEqual(['the cache lacks pods that a drain waits for']);
   });
 
-  test('critical pods and DaemonSets go last (termination/tiers)', async () => {
+  test('critical pods and DaemonSets are evicted last (termination/tiers)', async () => {
     const { order } = evictions();
     const owned = (apiVersion: string) => ({
       metadata: { ownerReferences: [{ kind: 'DaemonSet', apiVersion, name: 'd', uid: 'd' }] },
@@ -376,7 +379,7 @@ describe('terminating a node', () => {
     expect(order).toEqual(['d-of-another-group', 'd-plain', 'c-daemon', 'b-critical', 'a-critical-daemon']);
   });
 
-  test('a PDB that allows nothing is named, and never violated (termination/eviction)', async () => {
+  test('a PodDisruptionBudget that allows no eviction is named, and never violated (termination/eviction)', async () => {
     put('web');
     budget('web', 0);
 
@@ -387,7 +390,7 @@ describe('terminating a node', () => {
     expect(world.events.map(({ reason }) => reason)).toContain('FailedDraining');
   });
 
-  test('tells when the PDB allows, and goes on (termination/eviction)', async () => {
+  test('says when the PodDisruptionBudget allows the eviction, and goes on (termination/eviction)', async () => {
     put('web');
     budget('web', 0);
     const draining = drain({ known: ['pdb/default/web'] });
@@ -412,7 +415,7 @@ describe('terminating a node', () => {
   );
 
   // Rule `termination/do-not-disrupt`.
-  test('a duration in do-not-disrupt protects from the start of the pod until it is over, with events', async () => {
+  test("do-not-disrupt with a duration protects from the pod's start until it is over, with events", async () => {
     const mark = { metadata: { annotations: { [annotations.doNotDisrupt]: '10m' } } };
     const startTime = new Date(world.clock.now - 575_000).toISOString();
     world.kube.put('Pod', { ...put('timed', mark), status: { phase: 'Running', startTime } });
@@ -439,7 +442,7 @@ describe('terminating a node', () => {
   test.each([
     ['no duration and not true', 'yes'],
     ['zero', '0s'],
-  ])('do-not-disrupt that is %s protects nothing, and says so', async (_name, value) => {
+  ])('do-not-disrupt that is %s protects nothing, and is an event', async (_name, value) => {
     put('odd', { metadata: { annotations: { [annotations.doNotDisrupt]: value } } });
 
     await expect(drain()).resolves.toMatchObject({ state: 'done', evicted: 1 });
@@ -512,7 +515,7 @@ describe('terminating a node', () => {
       },
     ],
   ];
-  test.each(causes)('what holds it up is told apart: %s', async (_name, prepare, blocker) => {
+  test.each(causes)('blockers of a drain are distinguished: %s', async (_name, prepare, blocker) => {
     put('web');
     prepare();
 
@@ -525,7 +528,7 @@ describe('terminating a node', () => {
     expect(drained?.message).toContain(blockerName((blocker as { name: string }).name));
   });
 
-  describe('a pod that an admission webhook refuses to let go', () => {
+  describe('a pod whose eviction an admission webhook refuses', () => {
     const refuse = (name: string, error: Error): void => {
       for (const verb of ['evict', 'delete'] as const) {
         const real = world.kube[verb].bind(world.kube) as (...all: unknown[]) => Promise<unknown>;
@@ -536,7 +539,7 @@ describe('terminating a node', () => {
     };
     const denied = new DomainError('Denied', 'evict Pod default/a-kafka: drains are refused', { status: 403 });
 
-    test('holds up itself alone, and says why', async () => {
+    test('blocks only itself, and says why', async () => {
       put('a-kafka', { spec: { terminationGracePeriodSeconds: 90 } });
       put('b-web');
       budget('kafka', 1, {}, {}, 'a-kafka');
@@ -557,7 +560,7 @@ describe('terminating a node', () => {
       expect(world.events.filter(({ reason }) => reason === 'FailedDraining')).not.toEqual([]);
     });
 
-    test('and the deadline forces all the others', async () => {
+    test('does not keep the others from being deleted at the deadline', async () => {
       put('a-kafka');
       put('b-holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
       refuse('a-kafka', denied);
@@ -571,7 +574,7 @@ describe('terminating a node', () => {
     test.each([
       ['does not answer', new DomainError('Unavailable', 'connect ECONNREFUSED')],
       ['throttles', new DomainError('Throttled', 'slow down', { status: 429 })],
-    ])('an API server that %s is another thing: the attempt is made again', async (_name, error) => {
+    ])('differs from an API server that %s: the activity is retried', async (_name, error) => {
       put('a-kafka');
       refuse('a-kafka', error);
 
@@ -579,7 +582,7 @@ describe('terminating a node', () => {
     });
   });
 
-  test('several pods behind one budget are one cause; what never ends comes first', async () => {
+  test('several pods behind one PodDisruptionBudget are one blocker, and blockers without an end come first', async () => {
     for (const name of ['web', 'web-2', 'web-3']) put(name, { metadata: { labels: { app: 'web' } } });
     budget('web', 0, { maxUnavailable: 0 });
     put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
@@ -591,7 +594,7 @@ describe('terminating a node', () => {
     expect(progress).toMatchObject({ remaining: 4, longestGraceMs: 30_000 });
   });
 
-  test('every grace period that the API server takes, added to a time, gives one', async () => {
+  test('every grace period that the API server accepts gives a valid time', async () => {
     put('endless', {
       metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } },
       spec: { terminationGracePeriodSeconds: Number.MAX_SAFE_INTEGER },
@@ -603,13 +606,13 @@ describe('terminating a node', () => {
   });
 
   // Rule `termination/drained-pods`.
-  test('a pod stuck in termination for more than a minute is not waited for', async () => {
+  test('a pod that terminates for more than a minute past its grace is not waited for', async () => {
     put('gone', { metadata: { deletionTimestamp: '2026-01-05T11:58:59Z', finalizers: ['example.com/backup'] } });
 
     await expect(drain()).resolves.toMatchObject({ state: 'done', evicted: 0 });
   });
 
-  test('within a tier whoever has the longest grace goes first', async () => {
+  test('within a tier pods with the longest grace period are evicted first', async () => {
     const { order } = evictions();
     put('a-short', { spec: { terminationGracePeriodSeconds: 5 } });
     put('b-long', { spec: { terminationGracePeriodSeconds: 90 } });
@@ -620,7 +623,7 @@ describe('terminating a node', () => {
     expect(order).toEqual(['b-long', 'c-default', 'a-short']);
   });
 
-  test('of equal grace whoever asks for most of the node goes first, a few at a time', async () => {
+  test('with equal grace periods the largest pods are evicted first, a few at a time', async () => {
     const { order, most } = evictions();
     const node = (await world.kube.get('Node', { name: 'n1' }))!;
     world.kube.put('Node', { ...node, status: { ...node.status, allocatable: { cpu: '8', memory: '64Gi' } } });
@@ -638,7 +641,7 @@ describe('terminating a node', () => {
     expect(most()).toBe(5);
   });
 
-  test('before the cloud takes the instance later tiers begin in time, and a budget still holds', async () => {
+  test('before the instance ends later tiers begin in time, and a PodDisruptionBudget still applies', async () => {
     put('plain');
     budget('plain', 0);
     put('critical', { spec: { priorityClassName: 'system-node-critical', terminationGracePeriodSeconds: 60 } });
@@ -650,7 +653,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `interruption/replaced-first`.
-  test('while a replacement is awaited only pods go whose own grace leaves no time, whatever their tier', async () => {
+  test('while a replacement is awaited only pods whose grace period leaves no time are evicted, whatever their tier', async () => {
     put('a-long', { spec: { terminationGracePeriodSeconds: 600 } });
     put('b-middle', { spec: { terminationGracePeriodSeconds: 60 } });
     put('c-default');
@@ -676,7 +679,7 @@ describe('terminating a node', () => {
   });
 
   // Given a recreated pod with the same name, then the old queue entry does not evict it.
-  test('a pod that came again under the same name is another pod', async () => {
+  test('a pod created anew under the same name is another pod', async () => {
     put('db-0', { metadata: { uid: 'old' } });
     await world.synced();
     const answer = await world.kube.evict({ namespace: 'default', name: 'db-0', uid: 'older' });
@@ -686,7 +689,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `termination/lost-instance`.
-  test('a node that lost its instance meanwhile is done with, whatever its pods ask for', async () => {
+  test('a node that lost its instance is drained at once, whatever its pods require', async () => {
     put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
     world.kube.put('Node', {
       metadata: { name: 'n1' },
@@ -706,7 +709,7 @@ describe('terminating a node', () => {
     expect(names()).toEqual(['holy']);
   });
 
-  test('a node that is not Ready while its instance runs is drained', async () => {
+  test('a node that is NotReady while its instance runs is drained', async () => {
     world.cloud.addOrphan({
       providerId: providerID,
       instanceId: 'i-1',
@@ -727,7 +730,7 @@ describe('terminating a node', () => {
     expect(progress.instanceGone).toBeUndefined();
   });
 
-  test('the deadline ends all protection, in every tier, as soon as a grace would overrun it (termination/tiers, termination/deadline)', async () => {
+  test('the deadline ends all protection in every tier, as soon as a grace period would exceed it (termination/tiers, termination/deadline)', async () => {
     put('web', { spec: { terminationGracePeriodSeconds: 60 } });
     put('holy', {
       metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } },
@@ -752,7 +755,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `termination/forced-pods`.
-  test('a look says which pods it deleted past the deadline, and nothing of those that it evicted', async () => {
+  test('a look reports the pods that it deleted past the deadline, and not those that it evicted', async () => {
     put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
     put('plain');
 
@@ -764,7 +767,7 @@ describe('terminating a node', () => {
     expect(after).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'], podCount: 1 } });
   });
 
-  test('a deadline that somebody writes to the claim while the drain runs counts, if it is earlier (termination/deadline)', async () => {
+  test('an earlier deadline written to the claim during the drain applies (termination/deadline)', async () => {
     const stamp = async (at: number): Promise<void> => {
       const live = world.kube.objects('NodeClaim')[0]!;
       const stamped = { [annotations.terminationTimestamp]: new Date(at).toISOString() };
@@ -785,7 +788,7 @@ describe('terminating a node', () => {
 
   // Otherwise who ordered it would no longer be told: the stamp would seem to be somebody else's.
   test.each([0, 1, 999])(
-    'the deadline that was written for this drain is no earlier one, %d ms after a full second',
+    'the deadline written for this drain counts as no earlier one, %d ms after a full second',
     async (ms) => {
       const deadline = world.clock.now + 60_000 + ms;
 
@@ -801,7 +804,7 @@ describe('terminating a node', () => {
     ['pends again', { nodeName: undefined }, 'uid-of-holy'],
     ['is on another node', { nodeName: 'n2' }, 'uid-of-holy'],
     ['is another of its name', { nodeName: 'n1' }, 'another'],
-  ])('past the deadline a pod that %s by the API server, which was restored, is not deleted', async (_, spec, uid) => {
+  ])('past the deadline a pod that %s by the restored API server is not deleted', async (_, spec, uid) => {
     put('holy', { metadata: { uid: 'uid-of-holy', annotations: { [annotations.doNotDisrupt]: 'true' } } });
     await world.synced();
     const get = world.kube.get.bind(world.kube);
@@ -820,7 +823,7 @@ describe('terminating a node', () => {
     expect(names()).toEqual(['holy']);
   });
 
-  test('a pod that was on its way when the node was tainted is seen within five seconds, and evicted (termination/five-seconds)', async () => {
+  test('a pod bound while the node was tainted is seen within five seconds, and evicted (termination/five-seconds)', async () => {
     const since = world.clock.now;
     await expect(look({ since })).resolves.toMatchObject({ state: 'waiting', dueAt: since + 5000 });
     put('late');
@@ -844,7 +847,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `termination/volumes`.
-  test('volumes that are attached are waited for until the deadline', async () => {
+  test('attached volumes are waited for until the deadline', async () => {
     world.kube.put('VolumeAttachment', {
       metadata: { name: 'va' },
       spec: { attacher: 'ebs', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } },
@@ -903,7 +906,7 @@ describe('terminating a node', () => {
   });
 
   // Rule `events/protection-ends`.
-  test('says how long pods take, when protection ends, and what the policy has done about a stuck drain', async () => {
+  test('the result has how long pods take, when protection ends, and the escalation steps taken', async () => {
     put('slow', { spec: { terminationGracePeriodSeconds: 90 } });
     world.kube.put('NodePool', { ...nodePool('default'), metadata: { name: 'default', labels: { team: 'shop' } } });
     const steps = [
@@ -944,7 +947,7 @@ describe('terminating a node', () => {
 
   // Rule `termination/deadline`.
   test.each(['garbage', '10', '2026-01-05', '2026-13-45T99:99:99Z', ''])(
-    'an annotation of %j is no deadline: that of terminationGracePeriod holds, and is stamped',
+    'the annotation %j is no deadline: that of terminationGracePeriod applies, and is written',
     async (stamped) => {
       const live = world.kube.objects('NodeClaim')[0]!;
       world.kube.put('NodeClaim', {
@@ -961,7 +964,7 @@ describe('terminating a node', () => {
     },
   );
 
-  test('the finalizers go last, and leave nothing', async () => {
+  test('the finalizers are removed last, and nothing is left', async () => {
     await begin();
 
     await createTerminationActivities(world.deps).finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
@@ -970,7 +973,7 @@ describe('terminating a node', () => {
     expect(world.kube.objects('NodeClaim')).toEqual([]);
   });
 
-  test('an earlier deadline is stamped, a later one is not', async () => {
+  test('an earlier deadline is written, a later one is not', async () => {
     const activities = createTerminationActivities(world.deps);
 
     await activities.setDeadline({ claim, deadline: world.clock.now + 60_000 });

@@ -8,7 +8,7 @@ import { createEscalationActivities } from './escalation.js';
 const at = Date.parse('2026-01-05T12:30:00Z');
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [] } };
 
-describe('the steps of a stuck drain', () => {
+describe('escalation of a stuck drain', () => {
   let world: ActivityWorld;
 
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe('the steps of a stuck drain', () => {
       'kubectl.kubernetes.io/restartedAt'
     ];
 
-  test('a rollout is restarted once for all of its pods, as kubectl does it; again changes nothing', async () => {
+  test('a rollout is restarted once for all its pods, as kubectl does; a second attempt changes nothing', async () => {
     pod('web-1-b', 'ReplicaSet', 'web-1');
 
     const first = await restart('shop/web-1-a', 'shop/web-1-b', 'shop/db-0');
@@ -106,14 +106,14 @@ describe('the steps of a stuck drain', () => {
       { owner: 'Deployment shop/web', why: 'its pod shop/web-1-z is marked do-not-disrupt' },
     ],
   ];
-  test.each(refusals)('not restarted: %s', async (_name, prepare, refusal) => {
+  test.each(refusals)('no restart: %s', async (_name, prepare, refusal) => {
     prepare();
 
     expect(await restart('shop/web-1-a')).toEqual({ restarted: [], refused: [refusal] });
     expect(await restartedAt('Deployment', 'web').catch(() => undefined)).toBeUndefined();
   });
 
-  describe('where the right to patch workloads is missing', () => {
+  describe('RestartOwner without the right to patch workloads', () => {
     const restartRefused = async (status: number) => {
       await world.synced();
       const patch = () => Promise.reject(new DomainError('Denied', 'PATCH deployments web: forbidden', { status }));
@@ -121,23 +121,23 @@ describe('the steps of a stuck drain', () => {
       return createEscalationActivities(deps).restartOwners({ pods: ['shop/web-1-a'], at });
     };
 
-    test('the owner is not restarted, and the step says why', async () => {
+    test('does not restart the owner, and says why', async () => {
       const why = 'PATCH deployments web: forbidden';
       expect(await restartRefused(403)).toEqual({ restarted: [], refused: [{ owner: 'Deployment shop/web', why }] });
     });
 
-    test('credentials that are refused are none of the owner’s: the step is tried again', async () => {
+    test('is not assumed for rejected credentials: the activity is retried', async () => {
       await expect(restartRefused(401)).rejects.toThrow('forbidden');
     });
   });
 
-  test('a pod that went meanwhile is nobody’s concern', async () => {
+  test('is skipped for a pod that is gone', async () => {
     world.kube.remove('Pod', { namespace: 'shop', name: 'web-1-a' });
 
     expect(await restart('shop/web-1-a')).toEqual({ restarted: [], refused: [] });
   });
 
-  test('tells on the node and the claim what the drain is stuck on, and since when', async () => {
+  test('Notify is an event on node and claim with the blocker, and since when', async () => {
     const why = 'can never allow an eviction: maxUnavailable is 0';
     const blocker = {
       cause: 'pdb-never',

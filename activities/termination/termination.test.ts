@@ -8,7 +8,7 @@ import { createTerminationActivities } from './termination.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 
 // Rule `invariants/pauses-hold`.
-describe('a NodeClaim that is to be deleted while a pause is in force', () => {
+describe('deleting a NodeClaim while a pause is in force', () => {
   let world: ActivityWorld;
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('a NodeClaim that is to be deleted while a pause is in force', () => {
     ['its NodePool', { kind: 'NodePool', name: 'default' }],
     ['its node', { kind: 'Node', name: 'node-old' }],
     ['the reason', { kind: 'Reason', name: 'Expired' }],
-  ])('stays where %s is paused', async (_, scope) => {
+  ])('is held while %s is paused', async (_, scope) => {
     pause(scope);
 
     const start = await begin();
@@ -49,20 +49,20 @@ describe('a NodeClaim that is to be deleted while a pause is in force', () => {
     ['another NodePool', { kind: 'NodePool', name: 'gpu' }],
     ['another node', { kind: 'Node', name: 'node-new' }],
     ['another reason', { kind: 'Reason', name: 'Drifted' }],
-  ])('goes where %s is paused', async (_, scope) => {
+  ])('is done while %s is paused', async (_, scope) => {
     pause(scope);
 
     expect(await begin()).toMatchObject({ state: 'terminating' });
     expect(isDeleted()).toBe(true);
   });
 
-  test('goes where no pause can keep it', async () => {
+  test('is done where no pause applies to the reason', async () => {
     pause({ kind: 'Cluster' });
 
     expect(await begin({ unlessPaused: undefined as never })).toMatchObject({ state: 'terminating' });
   });
 
-  test('that is being deleted already is not kept: a second attempt goes on', async () => {
+  test('goes on in a second attempt where it is being deleted already', async () => {
     await begin();
     pause({ kind: 'Cluster' });
 
@@ -71,7 +71,7 @@ describe('a NodeClaim that is to be deleted while a pause is in force', () => {
 });
 
 // Rule `commands/refused-deletions`.
-describe('a NodeClaim that the API server does not let go', () => {
+describe('a NodeClaim whose deletion the API server refuses', () => {
   let world: ActivityWorld;
   const denied = new DomainError('Denied', 'policy says no', { status: 403 });
 
@@ -92,20 +92,20 @@ describe('a NodeClaim that the API server does not let go', () => {
     return new MockActivityEnvironment({ attempt }).run(run);
   };
 
-  test('is left where it may be, once it has refused some times', async () => {
+  test('is given up after some refusals, where it may stay', async () => {
     await expect(begin(3, denied, true)).rejects.toThrow('policy says no');
     const refused = { state: 'refused', why: 'the API server refuses it: policy says no' };
     await expect(begin(4, denied, true)).resolves.toEqual(refused);
   });
 
-  test('is tried on where its node has to go, and where the API server does not answer', async () => {
+  test('is deleted by further attempts where its node has to go, and where the API server does not answer', async () => {
     await expect(begin(4, denied)).rejects.toThrow('policy says no');
     await expect(begin(4, new DomainError('Unavailable', 'no answer'), true)).rejects.toThrow('no answer');
   });
 });
 
 // Rule `termination/refused-taints`.
-describe('a node that the API server lets nobody taint', () => {
+describe('a node whose taint the API server refuses', () => {
   let world: ActivityWorld;
   const providerID = 'fake:///a/i-1';
   const denied = new DomainError('Denied', 'policy says no', { status: 403 });
@@ -138,7 +138,7 @@ describe('a node that the API server lets nobody taint', () => {
   };
   const isNodeDeleted = (): boolean => world.kube.objects('Node')[0]?.metadata.deletionTimestamp !== undefined;
 
-  test('is not drained, for pods could come back', async () => {
+  test('is not drained, since pods could come back', async () => {
     await putNode('True');
     await expect(begin()).rejects.toThrow('policy says no');
     expect(isNodeDeleted()).toBe(false);
@@ -152,20 +152,20 @@ describe('a node that the API server lets nobody taint', () => {
     expect(world.events.map(({ reason }) => reason)).toContain('FailedDraining');
   });
 
-  test('is not drained where it may not be cordoned either', async () => {
+  test('is not drained where cordoning is refused too', async () => {
     await putNode('True');
     isRefused = () => true;
     await expect(begin({ instanceEndsAt: world.clock.now + 120_000 })).rejects.toThrow('policy says no');
     expect(isNodeDeleted()).toBe(false);
   });
 
-  test('goes where its instance is gone', async () => {
+  test('is removed where its instance is gone', async () => {
     await putNode('False');
     await expect(begin()).resolves.toMatchObject({ nodeName: 'n1', nodeReady: false });
     expect(isNodeDeleted()).toBe(true);
   });
 
-  test('stays where nothing would hold it until its pods have left', async () => {
+  test('stays where nothing would keep it until its pods are gone', async () => {
     await putNode('True', []);
     await expect(begin({ instanceEndsAt: world.clock.now + 120_000 })).rejects.toThrow('policy says no');
     expect(isNodeDeleted()).toBe(false);

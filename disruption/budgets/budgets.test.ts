@@ -7,7 +7,7 @@ const hour = 3_600_000;
 const at = (hours: number): number => monday + hours * hour;
 const officeHours: Budget = { nodes: '0', schedule: '0 9 * * mon-fri', duration: '8h' };
 
-describe('allowance', () => {
+describe('allowance: how many nodes budgets allow', () => {
   // Rules `budgets/rounding`, `budgets/not-ready-nodes-count`.
   test.each([
     // Given 10 nodes and budget 30%, then 3 empty nodes go; with one NotReady, then 2.
@@ -24,12 +24,12 @@ describe('allowance', () => {
     expect(allowance([{ nodes }], 'Empty', { total, disrupting }, monday).allowed).toBe(allowed);
   });
 
-  test('no budget bounds by the pool alone', () => {
+  test('without a budget all nodes that are not disrupting are allowed', () => {
     expect(allowance([], 'Empty', { total: 4, disrupting: 1 }, monday)).toEqual({ allowed: 3 });
   });
 
   // Rule `budgets/allowed-now`.
-  test('the tightest budget that names the reason rules', () => {
+  test('the strictest budget for the reason applies', () => {
     const budgets: Budget[] = [
       { nodes: '50%' },
       { nodes: '1', reasons: ['Drifted'] },
@@ -50,11 +50,11 @@ describe('allowance', () => {
     ['inside', at(12), 0, at(17)],
     ['as it closes', at(17), 10, at(33)],
     ['on Saturday', at(5 * 24 + 10), 10, at(7 * 24 + 9)],
-  ])('a window from 9 to 17 on weekdays, %s', (_name, now, allowed, changesAt) => {
+  ])('a schedule from 9 to 17 on weekdays, %s', (_name, now, allowed, changesAt) => {
     expect(allowance([officeHours], 'Empty', { total: 10, disrupting: 0 }, now)).toMatchObject({ allowed, changesAt });
   });
 
-  test('windows that overlap are one', () => {
+  test('overlapping windows of a schedule count as one', () => {
     const budget: Budget = { nodes: '0', schedule: '@hourly', duration: '90m' };
 
     const { allowed, changesAt } = allowance([budget], 'Empty', { total: 1, disrupting: 0 }, at(3.2));
@@ -64,7 +64,7 @@ describe('allowance', () => {
   });
 
   // Rule `budgets/unreadable-schedule`.
-  test('a schedule that does not parse allows nothing', () => {
+  test('an invalid schedule allows nothing', () => {
     const broken: Budget = { nodes: '100%', schedule: 'when it suits', duration: '1h' };
 
     expect(allowance([broken], 'Empty', { total: 10, disrupting: 0 }, monday).allowed).toBe(0);

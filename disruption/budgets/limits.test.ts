@@ -44,7 +44,7 @@ const limit = (
 ): Allowance =>
   limitOf(pool(budgets), reason, { total: 20, disrupting }, { now, policies: [policy(spec)], pastDisruptions });
 
-describe('schedules', () => {
+describe('cron schedules', () => {
   test.each([
     // Clocks go forward at 02:00 on 29 March 2026 and back at 03:00 on 25 October 2026.
     ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:30Z']],
@@ -65,13 +65,13 @@ describe('schedules', () => {
     expect(schedule.last(schedule.next(first)! - 1)).toBe(first);
   });
 
-  test('what cannot be read is no schedule, and what never comes never hits', () => {
+  test('an invalid text is no schedule, and dates that do not exist have no next time', () => {
     expect(readSchedule('0 25 * * *')).toBeUndefined();
     expect(readSchedule('0 9 * * *', 'Europe/Atlantis')).toBeUndefined();
     expect(readSchedule('0 0 30 2 *')!.next(monday)).toBeUndefined();
   });
 
-  test('an opening is from its hit up to and without its end; those that touch close as one', () => {
+  test('a window includes its start and excludes its end; adjacent windows close as one', () => {
     const hourly = readSchedule('0 8-10 * * *')!;
     const opening = openingAt(hourly, hour, monday + 9 * hour)!;
 
@@ -82,7 +82,7 @@ describe('schedules', () => {
   });
 });
 
-describe('maintenance windows', () => {
+describe('maintenance windows of a DisruptionPolicy', () => {
   const nights = { name: 'nights', schedule: '0 22 * * *', duration: '2h' };
 
   test.each<[string, object, DisruptionReason, number, [allowed: number, changesAt: string | undefined]]>([
@@ -98,7 +98,7 @@ describe('maintenance windows', () => {
     expect([allowed, iso(changesAt)]).toEqual(expected);
   });
 
-  test('a quota counts from the opening on, for the reasons of the window', () => {
+  test("a quota counts from the window's opening, for the window's reasons", () => {
     const windows = { maintenanceWindows: [{ ...nights, quota: '15%', reasons: ['Drifted', 'Empty'] }] };
     const past = [gone(monday + 21 * hour, 9), gone(monday + 22 * hour, 9, 'Underutilized')];
     const at = monday + 23 * hour;
@@ -114,7 +114,7 @@ describe('maintenance windows', () => {
     });
   });
 
-  test('the quota of every open window holds', () => {
+  test('the quota of every open window applies', () => {
     const tight = { ...nights, name: 'tight', quota: '1', reasons: ['Drifted'] };
     const both = { maintenanceWindows: [{ ...nights, quota: '4' }, tight] };
 
@@ -123,8 +123,8 @@ describe('maintenance windows', () => {
   });
 });
 
-describe('rates', () => {
-  test('count the stretch that ends now', () => {
+describe('disruption rates of a DisruptionPolicy', () => {
+  test('count the period that ends now', () => {
     const pastDisruptions = [gone(monday, 1), gone(monday + 2 * minute, 1)];
     const ask = (at: number) => limit({ rates: [{ nodes: '10%', per: '5m' }] }, 'Empty', at, { pastDisruptions });
 
@@ -134,7 +134,7 @@ describe('rates', () => {
     expect(ask(monday + 7 * minute).allowed).toBe(2);
   });
 
-  test('hold each, and the next time satisfies all of them', () => {
+  test('all apply, and the next time satisfies all of them', () => {
     const both = {
       rates: [
         { nodes: '1', per: '10m' },
@@ -147,21 +147,21 @@ describe('rates', () => {
     expect(limit(both, 'Empty', monday + 25 * minute, { pastDisruptions }).changesAt).toBe(monday + 30 * minute);
   });
 
-  test('of none have no next time', () => {
+  test('of 0 have no next time', () => {
     expect(limit({ rates: [{ nodes: '0', per: '5m' }] }, 'Empty', monday)).toEqual({
       allowed: 0,
       ruledBy: 'rate 0 in 5m (0 used)',
     });
   });
 
-  test('do not count other pools', () => {
+  test('count only disruptions of their NodePools', () => {
     const pastDisruptions = [gone(monday, 9, 'Drifted', 'other')];
     expect(limit({ rates: [{ nodes: '2', per: '5m' }] }, 'Empty', monday, { pastDisruptions }).allowed).toBe(2);
   });
 });
 
-describe('all limits together', () => {
-  test('the next time is when the last of them gives way', () => {
+describe('all limits of disruption together', () => {
+  test('the next time is when the last limit allows a disruption', () => {
     const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
     const budgets = [{ nodes: '50%' }, { nodes: '0', schedule: '0 9 * * *', duration: '1h' }];
     const pastDisruptions = [gone(monday + 8 * hour)];
@@ -172,21 +172,21 @@ describe('all limits together', () => {
     );
   });
 
-  test('a pool that is full of disruptions waits for one to end, not for a time', () => {
+  test('a NodePool at its budget waits for a disruption to end, without a next time', () => {
     expect(limit({}, 'Empty', monday, { budgets: [{ nodes: '2' }], disrupting: 2 })).toEqual({
       allowed: 0,
       ruledBy: 'budget 2',
     });
   });
 
-  test('reasons that budgets cannot name are bound by those that name none', () => {
+  test('reasons that budgets cannot name are limited by budgets without reasons', () => {
     const budgets: Budget[] = [{ nodes: '3' }, { nodes: '0', reasons: ['Drifted'] }];
 
     expect(limit({}, 'Expired', monday, { budgets }).allowed).toBe(3);
     expect(limit({}, 'Drifted', monday, { budgets }).allowed).toBe(0);
   });
 
-  test('what is broken waits for no budget, and for windows and rates alone that name it (budgets/reasons, repair/forced)', () => {
+  test('repair waits for no budget, and only for windows and rates that name Unhealthy (budgets/reasons, repair/forced)', () => {
     const closed = { name: 'w', schedule: '0 3 * * *', duration: '1h', timeZone: 'UTC' };
     const budgets: Budget[] = [{ nodes: '0' }];
     expect(limit({}, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
@@ -201,7 +201,7 @@ describe('all limits together', () => {
     expect(limit(invalid, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('a policy that is not valid lets nothing through and says why', () => {
+  test('an invalid policy allows no disruption and says why', () => {
     const window = { name: 'w', schedule: '0 9 * * *', duration: '1h', timeZone: 'Europe/Atlantis' };
 
     const { allowed, ruledBy } = limit({ maintenanceWindows: [window] }, 'Empty', monday);
@@ -211,7 +211,7 @@ describe('all limits together', () => {
   });
 
   // Rule `budgets/every-disruption-asks`.
-  test('what is admitted counts against the rates of what comes after, of any reason', () => {
+  test('admitted nodes count against rates of any reason for later requests', () => {
     const uids = ['a1', 'a2', 'a3'];
     const ask = (id: string, reason: DisruptionReason) => ({
       id,
@@ -241,7 +241,7 @@ describe('all limits together', () => {
   });
 });
 
-test('who asks is told of a pause apart from what else refuses leave', () => {
+test('an answer about a slot names a pause separately from other refusals', () => {
   const ask = (uid: string) => ({ uid, node: uid, nodePool: 'default' });
   const [answer] = decideAdmission([{ id: 'e', reason: 'Expired', candidates: ['a', 'b', 'c'].map(ask) }], {
     now: monday,
@@ -264,7 +264,7 @@ test.each<[DisruptionReason, readonly string[]]>([
   ['Expired', ['b']],
   ['Drifted', ['b']],
   ['Unhealthy', ['a', 'b']],
-])('a node that another disruption is about to take waits for what becomes of that (%s)', (reason, expected) => {
+])('a node that another disruption is about to take is refused until that has decided (%s)', (reason, expected) => {
   const candidates = ['a', 'b'].map((uid) => ({ uid, node: uid, nodePool: 'default' }));
   const [answer] = decideAdmission([{ id: 'x', reason, candidates }], {
     now: monday,
@@ -279,8 +279,8 @@ test.each<[DisruptionReason, readonly string[]]>([
   expect(answer!.granted.map(({ uid }) => uid)).toEqual(expected);
 });
 
-describe('policies', () => {
-  test('the heaviest that selects the pool rules, of equals the first by name', () => {
+describe('the effective policy of a NodePool', () => {
+  test('is the one with the highest weight that selects the pool, of equals the first by name', () => {
     const teamB = policy({ nodePoolSelector: { matchLabels: { team: 'b' } }, weight: 100 }, 'b');
     const ruling = (...policies: DisruptionPolicy[]) => effectivePolicyOf(pool(), policies).policy;
 
@@ -293,8 +293,8 @@ describe('policies', () => {
   });
 });
 
-describe('the memory of pastDisruptions', () => {
-  test('is as long as the longest rate, or window with a quota', () => {
+describe('records of past disruptions', () => {
+  test('are kept for the longest rate, or window with a quota', () => {
     const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
     const { spec } = policy({
       rates: [{ nodes: '1', per: '5m' }],
@@ -304,13 +304,13 @@ describe('the memory of pastDisruptions', () => {
     expect(rememberedForMs({ spec: policy({}).spec })).toBe(0);
   });
 
-  test('forgets what no bound counts any more', () => {
+  test('are dropped when no limit counts them any more', () => {
     expect(rememberDisruptions([gone(monday - hour), gone(monday - minute)], hour, monday)).toEqual([
       gone(monday - minute),
     ]);
   });
 
-  test('stays small, and never counts too little', () => {
+  test('are merged beyond 256, and then never count too few disruptions', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => gone(monday - i * 4000));
     const kept = rememberDisruptions(many, 24 * hour, monday);
 

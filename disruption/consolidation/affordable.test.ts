@@ -22,6 +22,6 @@ test.each<[string, readonly FleetNode[], Readonly<Record<string, number>>, numbe
     0,
   ],
   ['for a hundred at most', Array.from({ length: 120 }, () => nodeOf(1)), { default: 999 }, 80],
-])('a launch may cost %s', (_, nodes, most, expected) => {
+])('a consolidation launch may cost %s', (_, nodes, most, expected) => {
   expect(affordable([...nodes], upTo(most))).toBeCloseTo(expected, 9);
 });

@@ -29,18 +29,18 @@ function placing(simulation: Simulation, from: readonly string[], targets: reado
   return simulation.attempts.byPlacing(named(simulation, ...from), purchase);
 }
 
-describe('pods are placed', () => {
+describe('placing pods of an attempt', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large)],
     pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2)],
   };
 
-  test('on targets, and on launches where they may be bought', () => {
+  test('uses target nodes, and launches where they may be bought', () => {
     const outcome = placing(simulationOf(world), ['n0'], ['n1'], buying)!;
     expect([placed(outcome), bought(outcome)]).toEqual([['n1: web-0'], ['small: db-0']]);
   });
 
-  test('nowhere where some find no place, and then nothing is changed', () => {
+  test('fails where some pods fit nowhere, and then changes nothing', () => {
     const simulation = simulationOf(world);
     const room = () => simulation.nodes.map(({ state }) => [...state.free]);
     const before = room();
@@ -51,7 +51,7 @@ describe('pods are placed', () => {
     expect(room()).toEqual(before);
   });
 
-  test('with nothing bought for the rest alone where nothing else takes a pod in', () => {
+  test('buys nothing for the rest alone where no other pod shares the launch', () => {
     const forRest = (targets: readonly string[], onlyForRest: boolean) =>
       placing(simulationOf({ ...world, pods: [pod('web-0', 'n0', 1)] }), ['n0'], targets, { ...buying, onlyForRest });
     expect(bought(forRest([], false)!)).toEqual(['small: web-0']);
@@ -64,24 +64,24 @@ describe('pods are placed', () => {
     });
   });
 
-  test('also if they only wait for room, which is never bought', () => {
+  test('includes pods that only wait for room, for which nothing is bought', () => {
     const waiting = (cpu: number): World => ({ ...world, pods: [pending('late-0', cpu)] });
     expect(placed(placing(simulationOf(waiting(3)), ['n0'], ['n1'])!)).toEqual(['n1: late-0']);
     expect(placing(simulationOf(waiting(3)), ['n0'], [], buying)).toBeUndefined();
   });
 
   // Rule `capacity-buffers/nodes-are-not-empty`.
-  test('also if they are of a capacity buffer, whose room is bought where anything is', () => {
+  test('includes pods of a capacity buffer, for which launches are bought with others', () => {
     const buffered = () => simulationOf({ nodes: world.nodes, more: bufferOf(2, 1) });
     expect(bought(placing(buffered(), ['n0'], [], buying)!)).toEqual(['small: spare-buffer-0, spare-buffer-1']);
     expect(placing(buffered(), ['n0'], [])).toBeUndefined();
   });
 });
 
-describe('one more node is removed', () => {
+describe('removing one more node in an attempt', () => {
   const nodes = [node('n0', large), node('n1', large), node('n2', large)];
 
-  test('with its own pods and those that have just come to it, and with no others', () => {
+  test('moves its own pods and those moved to it before, and no others', () => {
     const pods = [pod('big-0', 'n0', 3), pod('web-0', 'n0', 1.5), pod('own-0', 'n2', 1.5)];
     const simulation = simulationOf({ nodes: [...nodes, node('n3', large)], pods });
     const first = placing(simulation, ['n0'], ['n1', 'n2', 'n3'])!;
@@ -93,7 +93,7 @@ describe('one more node is removed', () => {
     expect([placed(both), both.launches]).toEqual([['n1: big-0', 'n3: own-0, web-0'], []]);
   });
 
-  test('unless they find no room, and then the attempt stays as it was', () => {
+  test('is undone where they find no room', () => {
     const pods = [pod('big-0', 'n0', 2), pod('own-0', 'n1', 1), pod('own-1', 'n2', 2)];
     const simulation = simulationOf({ nodes, pods });
     const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
@@ -101,7 +101,7 @@ describe('one more node is removed', () => {
     expect(placed(simulation.attempts.extended(first, []))).toEqual(['n1: big-0']);
   });
 
-  test('and what has come to it counts in its zone no more', () => {
+  test('no longer counts pods moved to it in its zone', () => {
     const simulation = simulationOf({ nodes, pods: [alone('web-0', 'n0')] });
     const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
     const more = named(simulation, 'n1');
@@ -109,7 +109,7 @@ describe('one more node is removed', () => {
     expect(placed(simulation.attempts.extended(first, more))).toEqual(['n2: web-0']);
   });
 
-  test('only where the pods that wait there find other room too', () => {
+  test('requires that pods waiting there find other room', () => {
     const extended = (cpu: number): boolean => {
       const simulation = simulationOf({ nodes, pods: [pending('late-0', 3), pod('own-0', 'n1', cpu)] });
       placing(simulation, ['n2'], ['n1']);
@@ -118,7 +118,7 @@ describe('one more node is removed', () => {
     expect([extended(1), extended(2)]).toEqual([true, false]);
   });
 
-  test('though those that wait have come there from another', () => {
+  test('also of waiting pods that came there from another node', () => {
     const simulation = simulationOf({ nodes, pods: [pending('late-0', 1, apartBy(labels.zone, 'late'))] });
     const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
     expect(placed(first)).toEqual(['n1: late-0']);
@@ -127,7 +127,7 @@ describe('one more node is removed', () => {
   });
 });
 
-describe('pods go as a fleet plan says', () => {
+describe('moving pods along a fleet plan', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large)],
     pods: [pod('web-0', 'n0', 2), pod('db-0', 'n0', 3), pod('own-0', 'n1', 1)],
@@ -140,13 +140,13 @@ describe('pods go as a fleet plan says', () => {
     return { simulation, plan, follow: () => simulation.attempts.byPlan(named(simulation, 'n0'), plan) };
   }
 
-  test('to the same nodes and launches', () => {
+  test('uses the same nodes and launches as the plan', () => {
     const outcome = following({}, ['n1']).follow()!;
     expect([placed(outcome), bought(outcome)]).toEqual([['n1: db-0'], ['small: web-0']]);
     expect(outcome.route?.map(({ to }) => (typeof to === 'number' ? to : to.view.name))).toEqual(['n1', 0]);
   });
 
-  test('unless rules forbid a step, and then nothing is changed', () => {
+  test('fails where rules forbid a step, and then changes nothing', () => {
     const { simulation, follow } = following({}, ['n1']);
     const [n0, n1] = named(simulation, 'n0', 'n1');
     const free = [...n0!.state.free];
@@ -155,7 +155,7 @@ describe('pods go as a fleet plan says', () => {
     expect([...n0!.state.free]).toEqual(free);
   });
 
-  test('unless it says nothing of a pod, or what waits finds no room', () => {
+  test('fails where the plan lacks a pod or a waiting pod finds no room', () => {
     const { simulation, plan } = following({}, ['n1']);
     expect(simulation.attempts.byPlan(named(simulation, 'n0', 'n1'), plan)).toBeUndefined();
     const waiting = following({ pods: [pod('web-0', 'n0', 3), pending('late-0', 1)] }, ['n1']);
@@ -165,14 +165,14 @@ describe('pods go as a fleet plan says', () => {
     expect(waiting.follow()).toBeUndefined();
   });
 
-  test('and those on launches count once the launches are there', () => {
+  test('counts pods on launches once the launches exist', () => {
     const zoned: Partial<World> = { pods: [alone('web-0', 'n0')] };
     const { simulation, follow } = following(zoned, []);
     const [launched] = simulation.apply(follow()!, nameOf);
     expect(placed(placing(simulation, [launched!.name], ['n1'])!)).toEqual(['n1: web-0']);
   });
 
-  test('each launch with a host of its own', () => {
+  test('gives each launch its own host name', () => {
     const apart = (name: string) =>
       pod(name, 'n0', 1, { spec: { ...apartBy(labels.hostname, 'web'), nodeName: 'n0' } });
     const spread = following({ pods: [apart('web-0'), apart('web-1')] }, []);
@@ -180,7 +180,7 @@ describe('pods go as a fleet plan says', () => {
   });
 });
 
-describe('pods go as was decided', () => {
+describe('moving pods as a command recorded', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large)],
     pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2)],
@@ -194,7 +194,7 @@ describe('pods go as was decided', () => {
     return { simulation, outcome: simulation.attempts.byDecision(named(simulation, 'n0'), decided) };
   }
 
-  test('to replacements as they can be launched now, and the rest to targets', () => {
+  test('uses its replacements as they can be launched now, and targets for the rest', () => {
     const { outcome } = decidedIn(world, ['n1']);
     expect([placed(outcome!), bought(outcome!)]).toEqual([['n1: web-0'], ['small: db-0']]);
   });
@@ -204,7 +204,7 @@ describe('pods go as was decided', () => {
     ['a pod has grown beyond the replacement', { ...world, pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 3)] }],
     ['the rest has no room on targets', { ...world, pods: [...world.pods!, pod('new-0', 'n0', 2)] }],
     ['what waits has no room', { ...world, pods: [...world.pods!, pending('late-0', 11)] }],
-  ])('not where %s', (_, then) => {
+  ])('fails where %s', (_, then) => {
     const { simulation, outcome } = decidedIn(world, ['n1'], then);
     expect(outcome).toBeUndefined();
     const fresh = simulationOf(then);
@@ -214,7 +214,7 @@ describe('pods go as was decided', () => {
   });
 
   // A record names a bounded number of pods.
-  test.each([0, 1, 2])('to replacements for three pods of which the record names %d for each', (known) => {
+  test.each([0, 1, 2])('uses replacements for three pods of which the record names %d for each', (known) => {
     const three: World = { ...world, pods: ['web-0', 'web-1', 'web-2'].map((name) => pod(name, 'n0', 1)) };
     const before = simulationOf(three);
     const planned = before.describe(placing(before, ['n0'], [], buying)!)!;
@@ -225,20 +225,20 @@ describe('pods go as was decided', () => {
     expect(bought(outcome!)).toEqual(['small: web-0, web-1', 'small: web-2']);
   });
 
-  test('only if all pods of a replacement fit on it', () => {
+  test('requires that all pods of a replacement fit on it', () => {
     const pods = (cpu: number) => [pod('web-0', 'n0', 1), pod('db-0', 'n0', cpu)];
     expect(bought(decidedIn({ ...world, pods: pods(3) }, []).outcome!)).toEqual(['large: db-0, web-0']);
     expect(decidedIn({ ...world, pods: pods(3) }, [], { ...world, pods: pods(4) }).outcome).toBeUndefined();
   });
 
-  test('each replacement with a host of its own', () => {
+  test('gives each replacement its own host name', () => {
     const apart = (name: string) =>
       pod(name, 'n0', 1, { spec: { ...apartBy(labels.hostname, 'web'), nodeName: 'n0' } });
     const spread = { ...world, pods: [apart('web-0'), apart('web-1')] };
     expect(bought(decidedIn(spread, []).outcome!)).toEqual(['small: web-0', 'small: web-1']);
   });
 
-  test('and count in their zone once, where they are', () => {
+  test('counts each pod in its zone once', () => {
     const zoned: World = { nodes: [node('n0', huge), node('n1', small)], pods: [alone('web-0', 'n0')] };
     const { simulation, outcome } = decidedIn(zoned, []);
     const [launched] = simulation.apply(outcome!, nameOf);

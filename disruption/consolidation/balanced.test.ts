@@ -172,12 +172,12 @@ test.each<[string, number, readonly [string, number, number][], number, boolean]
     1,
     false,
   ],
-])('%s', (_, take, given, saving, expected) => {
+])('Balanced: %s', (_, take, given, saving, expected) => {
   const fleet = given.map((each) => nodeOf(...each));
   expect(isBalanced(fleet, fleet.slice(0, take), saving)).toBe(expected);
 });
 
-test('a node without a NodePool asks for nothing', () => {
+test('Balanced: a node without a NodePool requires no saving', () => {
   const orphan: CountedNode = { ...nodeOf('balanced', 1, 2), pool: undefined };
   expect(isBalanced([orphan], [orphan], 0)).toBe(true);
 });

@@ -34,9 +34,9 @@ function decided({ simulation }: ChangingFleet, ...names: string[]): DecidedOutc
   return { ...outcome, planned: simulation.describe(outcome)! };
 }
 
-describe('the fleet', () => {
+describe('the fleet in a search', () => {
   // Rule `budgets/counted-nodes`.
-  test('counts nodes on their way out until they are gone, and no claim of one that never came', () => {
+  test('includes deleting nodes until they are gone, and no claims that never had a node', () => {
     const { nodeClaims } = removed('n3', small);
     const fleet = fleetOf({ nodes: [node('n0', large), node('n1', small), removed('n2'), { nodes: [], nodeClaims }] });
     expect([letters(fleet.alive()), fleet.counted().length]).toEqual(['n0,n1', 3]);
@@ -45,23 +45,23 @@ describe('the fleet', () => {
     expect(fleet.counted().map(({ nodePool }) => nodePool)).toEqual(['default', 'default', 'default']);
   });
 
-  test('without a node has no average price to share out', () => {
+  test('has an average price of 0 without nodes', () => {
     expect(fleetOf({ nodes: [] }).averagePrice()).toBe(0);
   });
 
-  test('says of its nodes why they may not be disrupted', () => {
+  test('says why its nodes may not be disrupted', () => {
     const { held } = fleetOf({ nodes: [node('n0', large), node('n1', large, kept)] });
     expect(held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') as string }]);
   });
 
-  test('gives those that may go for whatever reason, the dearest for their disruption first', () => {
+  test('lists removable nodes, those with most saving per disruption cost first', () => {
     const pools = [pool('default'), pool('calm', { disruption: { consolidationPolicy: 'WhenEmpty' } })];
     const nodes = [node('n0', large), node('n1', small), node('n2', large, kept), node('n3', huge, { pool: 'calm' })];
     const pods = [0, 1, 2].map((i) => pod(`web-${i}`, 'n0', 1));
     expect(letters(fleetOf({ pools, nodes, pods }).bySaving())).toBe('n1,n0');
   });
 
-  test('moves pods to what is open and stays', () => {
+  test('moves pods only to nodes that stay and take pods', () => {
     const nodes = [node('n0', large), node('n1', large), node('n2', large, { initialized: false }), node('n3', large)];
     const fleet = fleetOf({ nodes, pods: [pod('web-0', 'n0', 3)] });
     const targets = (...going: string[]): readonly string[] | undefined => {
@@ -73,22 +73,22 @@ describe('the fleet', () => {
     expect([targets('n0'), targets('n0', 'n1'), targets('n0', 'n1', 'n3')]).toEqual([['n1'], ['n3'], undefined]);
   });
 
-  test('asks for on-demand nodes beside spot unless spot may replace spot (consolidation/spot-to-spot)', () => {
+  test('requires on-demand replacements beside spot unless spot may replace spot (consolidation/spot-to-spot)', () => {
     const asked = (spotToSpot?: boolean) =>
       fleetOf({ nodes: [] }, spotToSpot === undefined ? {} : { spotToSpot }).requiresOnDemand;
     expect([asked(), asked(false), asked(true)]).toEqual([true, true, false]);
   });
 });
 
-describe('a search is at its end', () => {
-  test('with as many commands as were asked for', () => {
+describe('a search ends', () => {
+  test('with the requested number of commands', () => {
     const fleet = fleetOf({ nodes: [node('n0', large), node('n1', large)] }, { mostCommands: 1 });
     expect(fleet.isEnough()).toBe(false);
     fleet.carryOut(decided(fleet, 'n0'));
     expect([fleet.isEnough(), fleet.wasCutShort]).toEqual([true, false]);
   });
 
-  test('once it is stopped, and from then on', () => {
+  test('once it is stopped, and stays ended', () => {
     let isOver = false;
     const fleet = fleetOf({ nodes: [] }, {}, () => isOver);
     expect([fleet.isEnough(), fleet.wasCutShort]).toEqual([false, false]);
@@ -99,13 +99,13 @@ describe('a search is at its end', () => {
   });
 });
 
-describe('a command that is carried out', () => {
+describe('a command in the search', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large), node('n2', large)],
     pods: [pod('web-0', 'n0', 3), pod('api-0', 'n0', 0.5), pod('db-0', 'n0', 2), pending('late-0', 0.5)],
   };
 
-  test('tells what goes, what comes and where pods move, by their names', () => {
+  test('lists candidates, replacements and pod moves by name', () => {
     const fleet = fleetOf(world);
     fleet.setTargetsWithout(named(fleet.simulation, 'n0', 'n2'));
     const launched = fleet.carryOut(decided(fleet, 'n0'));
@@ -130,7 +130,7 @@ describe('a command that is carried out', () => {
     expect(fleet.price).toBe(fleet.commands[0]!.priceAfter);
   });
 
-  test('moves no room of a capacity buffer, though its launch has it', () => {
+  test('moves no capacity buffer, though its launch has the room', () => {
     const fleet = fleetOf({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1)], more: bufferOf(1, 1) });
     fleet.setTargetsWithout(fleet.alive());
     fleet.carryOut(decided(fleet, 'n0'));
@@ -142,7 +142,7 @@ describe('a command that is carried out', () => {
     ]);
   });
 
-  test('has the method that it is of, and numbers its launches by the command', () => {
+  test('has its method, and replacements numbered by command', () => {
     const fleet = fleetOf({ nodes: [...world.nodes, node('n3', huge)], pods: [pod('web-0', 'n3', 3)] });
     fleet.setTargetsWithout(fleet.alive());
     fleet.carryOut(decided(fleet, 'n0'), 'empty');

@@ -29,7 +29,7 @@ const budgetsOf = (more: Partial<ConstructorParameters<typeof Budgets>[0]> = {})
   new Budgets({ now, objects: { pods: [], nodePools: [] }, ...more });
 const names = (nodes: readonly FleetNode[]) => nodes.map(({ name }) => name).join();
 
-describe('how many nodes may go now', () => {
+describe('how many nodes may be removed now', () => {
   test.each<[string, string[], number]>([
     ['50%', ['a', 'a', 'a', 'a'], 2],
     ['50%', ['a', 'a', 'a', 'a disrupting'], 1],
@@ -42,7 +42,7 @@ describe('how many nodes may go now', () => {
     expect(budgetsOf().left(all, 'Underutilized')(all[0]!)).toBe(expected);
   });
 
-  test('is by reason, each asked for anew', () => {
+  test('is counted for each reason separately', () => {
     const all = fleetOf(pools([{ nodes: '0', reasons: ['Empty'] }, { nodes: '2' }]), 'a', 'a', 'a');
     const budgets = budgetsOf();
     expect([budgets.left(all, 'Empty')(all[0]!), budgets.left(all, 'Underutilized')(all[0]!)]).toEqual([0, 2]);
@@ -50,21 +50,21 @@ describe('how many nodes may go now', () => {
     expect(both.map((node) => budgetsOf().left(both, 'Empty')(node))).toEqual([1, 2, 2]);
   });
 
-  test('is what the caller has left of them, where it says so', () => {
+  test("is the caller's remaining limit, where it gives one", () => {
     const all = fleetOf(pools([{ nodes: '3' }], [{ nodes: '2' }]), 'a', 'a', 'b', 'b');
     const budgets = budgetsOf({ limits: new Map([['a', { Underutilized: 1 }]]) });
     expect(all.map((node) => budgets.left(all, 'Underutilized')(node))).toEqual([1, 1, 2, 2]);
     expect(budgets.left(all, 'Empty')(all[0]!)).toBe(2);
   });
 
-  test('at most, as if nothing were disrupting', () => {
+  test('is at most what budgets allow with no node disrupting', () => {
     const all = fleetOf(pools([{ nodes: '50%' }]), 'a', 'a', 'a disrupting', 'a disrupting', 'a no');
     expect(budgetsOf().atMost(all, 'Underutilized')(all[0]!)).toBe(2);
     const limited = budgetsOf({ limits: new Map([['a', { Underutilized: 0 }]]) });
     expect(limited.atMost(all, 'Underutilized')(all[0]!)).toBe(2);
   });
 
-  test('is by the policy of the NodePool too', () => {
+  test("is limited by the NodePool's policy too", () => {
     const policy = disruptionPolicies.mustParse({
       apiVersion: 'stowage.dev/v1alpha1',
       kind: 'DisruptionPolicy',
@@ -76,7 +76,7 @@ describe('how many nodes may go now', () => {
     expect(budgets.left(all, 'Underutilized')(all[0]!)).toBe(0);
   });
 
-  test('of a NodePool that is gone', () => {
+  test('is that of the budgets for a node whose NodePool is gone', () => {
     const [own] = fleetOf(pools([]), 'a');
     const orphan: FleetNode = { ...own!, pool: undefined };
     const [counted, none] = [[orphan], []].map((fleet) => budgetsOf().left(fleet, 'Empty')(orphan));
@@ -85,15 +85,15 @@ describe('how many nodes may go now', () => {
   });
 });
 
-describe('the nodes that one command takes', () => {
-  test('are the first that budgets allow, of each NodePool', () => {
+describe('nodes of one command', () => {
+  test('are the first that budgets allow, per NodePool', () => {
     const all = fleetOf(pools([{ nodes: '2' }], [{ nodes: '1' }]), 'a', 'b', 'a', 'a', 'b');
     expect(names(budgetsOf().take(all, all, 'Underutilized', 100))).toBe('a0,b1,a2');
     expect(names(budgetsOf().take(all, all, 'Underutilized', 2))).toBe('a0,b1');
     expect(names(budgetsOf().take(all, all, 'Underutilized', 0))).toBe('');
   });
 
-  test('are no empty nodes beyond what may go as empty', () => {
+  test('include no more empty nodes than the budget for Empty', () => {
     const all = fleetOf(
       pools([{ nodes: '1', reasons: ['Empty'] }, { nodes: '5' }]),
       'a running empty',

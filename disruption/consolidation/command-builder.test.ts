@@ -102,14 +102,14 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
 }
 const fleetOf = (text: string): FleetNode[] => text.split('').map((name) => nodeOf(name));
 
-describe('commands', () => {
+describe('commands built from a fleet plan', () => {
   test('take as many nodes as budgets allow, as the plan says', () => {
     const { did, targets } = run(fleetOf('abcde'), { budget: 2, keep: fleetOf('k') });
     expect(did).toEqual(['ab', 'cd', 'e']);
     expect(targets).toEqual(['k', 'k', 'k']);
   });
 
-  test('leave out what is gone, and end where budgets let none go or there are enough', () => {
+  test('skip nodes that are gone, and end when budgets or the number of commands are used up', () => {
     const gone = [nodeOf('x', 1, { gone: true }), ...fleetOf('a')];
     expect(run(gone, { keep: [nodeOf('y', 1, { gone: true }), ...fleetOf('k')] })).toMatchObject({
       did: ['a'],
@@ -120,7 +120,7 @@ describe('commands', () => {
     expect(run([]).targets).toEqual([]);
   });
 
-  test('make their launches targets for later ones', () => {
+  test('make their launches targets for later commands', () => {
     const { targets, opened } = run(fleetOf('ab'), {
       budget: 1,
       planned: (group) => (group === 'a' ? [1, 0, 1] : []),
@@ -130,7 +130,7 @@ describe('commands', () => {
     expect(opened).toEqual(['1 is L0', '0 is L1', '1 is L0']);
   });
 
-  test('with nodes that are too much like a launch go after those without', () => {
+  test('take nodes of a launched type after the others', () => {
     expect(run(fleetOf('abc'), { late: 'b' }).did).toEqual(['ac', 'b']);
     expect(run(fleetOf('abc'), { late: 'b', planned: (group) => (group === 'ac' ? undefined : []) })).toMatchObject({
       did: ['abc'],
@@ -139,13 +139,13 @@ describe('commands', () => {
     expect(run(fleetOf('ab'), { late: 'ab' }).tried).toEqual(['ab']);
   });
 
-  test('that save too little are taken back', () => {
+  test('that save too little are undone', () => {
     const { did, undone } = run(fleetOf('a'), { saves: () => false });
     expect(did).toEqual([]);
     expect(undone).toBeGreaterThan(0);
   });
 
-  test('that save nothing yet are tried again once others are done', () => {
+  test('that save nothing yet are tried again after others', () => {
     let isDone = false;
     const saves = (group: string): boolean => {
       if (group === 'b') isDone = true;
@@ -156,20 +156,20 @@ describe('commands', () => {
   });
 });
 
-describe('a group that cannot go as planned', () => {
+describe('a group of nodes that cannot be removed as planned', () => {
   const never = { planned: () => undefined };
 
-  test('has a replacement of its own', () => {
+  test('gets its own replacement', () => {
     expect(run(fleetOf('ab'), { ...never, alone: (group) => group === 'ab' }).did).toEqual(['ab!']);
   });
 
-  test('or its first half does, as planned or alone', () => {
+  test('is halved, and the first half tried as planned or alone', () => {
     expect(run(fleetOf('abcd'), { ...never, alone: (group) => group === 'ab' }).did).toEqual(['ab!']);
     expect(run(fleetOf('abcd'), { planned: (group) => (group === 'ab' ? [] : undefined) }).did).toEqual(['ab']);
     expect(run(fleetOf('abc'), { ...never, alone: (group) => group === 'a' }).did).toEqual(['a!']);
   });
 
-  test('makes way for one launch, for as many nodes as it serves, the dearest first', () => {
+  test('is replaced by one launch for as many nodes as it serves, the dearest first', () => {
     const nodes = () => [nodeOf('a', 1), nodeOf('b', 3), nodeOf('c', 2)];
     const planned = (_: string, first: number | undefined) => (first === undefined ? undefined : [first]);
     const one = run(nodes(), { planned, prices: [4], serves: ['abc'] });
@@ -186,7 +186,7 @@ describe('a group that cannot go as planned', () => {
     expect(fails.tried.filter((text) => text.includes('>'))).toHaveLength(8);
   });
 
-  test('goes in its independent parts that save', () => {
+  test('is split into independent parts that save', () => {
     const saves = (group: string) => group === 'a' || group === 'b';
     const { did } = run(fleetOf('ab'), { saves });
     expect(did).toEqual(['a', 'b']);

@@ -24,7 +24,7 @@ function fleet(perHour: number, names: readonly string[]): Consolidation {
 }
 
 // Rule `instance-types/commitments`.
-test('a node that is paid for saves nothing when it goes, one beyond what is committed does', () => {
+test('under commitments removing a covered node saves nothing, removing one beyond the commitment does', () => {
   const names = ['n0', 'n1', 'n2'];
   expect(fleet(10, names).priceBefore).toBeCloseTo(0);
   // Two of three are covered: the third is what can be saved.
@@ -42,7 +42,7 @@ function oversized(perHour: number): Consolidation {
   return consolidateFleet({ ...world, settings: { ...world.settings, commitments } });
 }
 
-test('a node that is too large is replaced where it costs something, and left alone where it does not', () => {
+test('an oversized node is replaced where it costs something, and kept where a commitment covers it', () => {
   expect(oversized(1).commands).toEqual([]);
   // Half of it is on demand: a smaller one is covered whole.
   const [command] = oversized(0.4).commands;

@@ -63,12 +63,12 @@ describe('consolidateAfter (consolidation/consolidate-after)', () => {
     ['consolidateAfter: Never', { consolidateAfter: 'Never' }, 'its NodePool has consolidateAfter: Never'],
     ['an initialization to come', { initialized: 'never' }, 'it is not initialized'],
     ['a time that is none', { event: 'soon' }, 'its NodeClaim has no valid time from which consolidateAfter counts'],
-  ])('never passes with %s, which is what is said', (_, options, why) => {
+  ])('with %s a node never becomes consolidatable, and the blocker says so', (_, options, why) => {
     const view = viewOf(options);
     expect([Number.isFinite(consolidatableAt(view)), whyNotConsolidatable(view, at('00:00:00'))]).toEqual([false, why]);
   });
 
-  test('of a claim without status has not begun', () => {
+  test('has not begun for a claim without status', () => {
     const { pool: own } = viewOf({});
     const claim = { metadata: { name: 'c' } } as unknown as NodeClaim;
     expect([idleSince({ claim }), settlesAt({ claim, pool: own })]).toEqual([undefined, -Infinity]);
@@ -76,7 +76,7 @@ describe('consolidateAfter (consolidation/consolidate-after)', () => {
 });
 
 // The last pod event was at 00:10:00, and consolidateAfter is 30 seconds.
-describe('pods that restart consolidateAfter (consolidation/rolling-updates)', () => {
+describe('pods that keep restarting consolidateAfter (consolidation/rolling-updates)', () => {
   const rolls = ' (a rolling update counts, also when its pods return to the node)';
   const owned = (kind: string, name: string, hash?: string): Pod['metadata'] => ({
     ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid: name, controller: true }],
@@ -150,11 +150,11 @@ describe('pods that restart consolidateAfter (consolidation/rolling-updates)', (
     ['less than five times consolidateAfter', '00:00:10', { consolidateAfter: '3m' }, false],
     ['any time with consolidateAfter: Never', '00:00:10', { consolidateAfter: 'Never' }, false],
     ['any time, and has come to rest since', '00:00:00', { event: '00:09:00' }, false],
-  ])('for %s: whether the node is said not to come to rest', (_, from, options, isSaid) => {
+  ])('for %s: whether the blocker mentions it', (_, from, options, isSaid) => {
     expect(unsettledSince(unsettledFrom(from, options), at('00:10:10'))).toBe(isSaid ? at(from) : undefined);
   });
 
-  test('for long: since when is said instead of until when, which each pod event would change', () => {
+  test('for long: the blocker gives the time since then instead of a time until, which each pod event would change', () => {
     expect(whyNotConsolidatable(unsettledFrom('00:00:00'), at('00:10:10'))).toBe(
       `consolidateAfter: 30s has not passed without a pod event since 2026-01-01T00:00:00Z: pods of Deployment default/web came or left${rolls}`,
     );

@@ -26,8 +26,8 @@ const meta = (more: Partial<Pod['metadata']>): { metadata: Pod['metadata'] } => 
   metadata: { name: 'p', namespace: 'default', labels: { app: 'p' }, ...more },
 });
 
-describe('a node', () => {
-  test('without anything against it is a candidate, with its price, pods and cost', () => {
+describe('a candidate node', () => {
+  test('without a blocker has its price, pods and disruption cost', () => {
     const pods = [
       pod('b', 'n', 1),
       pod('a', 'n', 1),
@@ -43,14 +43,14 @@ describe('a node', () => {
     expect([found.pool?.metadata.name, nodePoolOf(found)]).toEqual(['default', 'default']);
   });
 
-  test('that has a pod of a DaemonSet of another group is not empty (provisioning/owner-kinds)', () => {
+  test('with a pod of a DaemonSet of another API group is not empty (provisioning/owner-kinds)', () => {
     const pods = ['apps/v1', 'apps.kruise.io/v1alpha1'].map((group, i) =>
       pod(`p${i}`, 'n', 1, meta({ name: `p${i}`, ...owned('DaemonSet', group) })),
     );
     expect(only({ pods }).movable.map(({ metadata }) => metadata.name)).toEqual(['p1']);
   });
 
-  test('has its pods by name, then by namespace', () => {
+  test('has its pods sorted by name, then namespace', () => {
     const named = (name: string, namespace: string) => pod(name, 'n', 1, { metadata: { name, namespace } });
     const pods = [named('b', 'a'), named('a', 'z'), named('a', 'y')];
     expect(only({ pods }).pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)).toEqual([
@@ -60,13 +60,13 @@ describe('a node', () => {
     ]);
   });
 
-  test('that nobody knows the price of costs nothing, and goes only while empty', () => {
+  test('of unknown price costs nothing, and is removed only while empty', () => {
     const found = only({ types: [small] });
     expect([found.price, found.why]).toEqual([0, undefined]);
     expect(only({ types: [small], pods: [pod('p', 'n', 1)] }).why).toBe('the catalogue has no price for it');
   });
 
-  test('is of the NodePool and the offering that its claim says, whatever its Node is relabelled to (labels/what-is-believed)', () => {
+  test('has the NodePool and offering of its claim, however its Node is relabelled (labels/what-is-believed)', () => {
     const { nodes, nodeClaims } = node('n', large);
     const relabelled = { ...nodes[0]!.metadata.labels, [labels.nodePool]: 'other', [labels.instanceType]: small.name };
     const told = { ...nodes[0]!, metadata: { ...nodes[0]!.metadata, labels: relabelled } };
@@ -74,7 +74,7 @@ describe('a node', () => {
     expect([nodePoolOf(found), found.pool?.metadata.name, found.price]).toEqual(['default', 'default', 0.2]);
   });
 
-  test('without a NodePool is counted by none', () => {
+  test('without a NodePool counts in no pool', () => {
     const { nodes } = node('n', large);
     const plain = { ...nodes[0]!, metadata: { name: 'n', labels: {} } };
     const found = only({ nodes: [{ nodes: [plain], nodeClaims: [] }] });
@@ -83,7 +83,7 @@ describe('a node', () => {
   });
 });
 
-describe('what keeps a node', () => {
+describe('what blocks the disruption of a node', () => {
   const withPod = { pods: [pod('p', 'n', 1)] };
   const labelled = (key: string) => {
     const { nodes, nodeClaims } = node('n', large);
@@ -174,7 +174,7 @@ describe('what keeps a node', () => {
     else expect(found).toEqual(typeof why === 'string' ? why : expect.stringMatching(why));
   });
 
-  test('an initialization that is missing', () => {
+  test('a missing initialization', () => {
     expect(only({ nodes: [node('n', large, { initialized: false })] }).why).toBeDefined();
   });
 
@@ -189,14 +189,14 @@ describe('what keeps a node', () => {
     });
   const whenEmpty = [pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } })];
 
-  test('are no pods that cost nothing to evict, but capacity buffers (capacity-buffers/nodes-are-not-empty)', () => {
+  test('a capacity buffer, and no pods with disruption cost 0 (capacity-buffers/nodes-are-not-empty)', () => {
     expect(only({ pods: [cheap('p')], pools: whenEmpty }).why).toBeUndefined();
     const buffer: Pod = { ...cheap('q'), virtual: true };
     expect(only({ pods: [cheap('p'), buffer], pools: whenEmpty }).why).toMatch(/^it is not empty/);
   });
 });
 
-describe('PodDisruptionBudgets', () => {
+describe('PodDisruptionBudgets of a candidate', () => {
   const budget = (name: string, disruptionsAllowed: number, app = 'p', namespace = 'default'): PodDisruptionBudget => ({
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
@@ -207,7 +207,7 @@ describe('PodDisruptionBudgets', () => {
   const why = (budgets: readonly PodDisruptionBudget[], ...pods: Pod[]) => only({ pods, budgets }).why;
   const own = pod('p', 'n', 1);
 
-  test('keep a node with a pod that they forbid to evict', () => {
+  test('block a node with a pod that they do not allow to evict', () => {
     expect(why([budget('b', 0)], own)).toBe('PodDisruptionBudget default/b forbids evicting pod default/p');
     expect(why([budget('b', 1)], own)).toBeUndefined();
     expect(why([budget('b', 0, 'other')], own)).toBeUndefined();
@@ -215,20 +215,20 @@ describe('PodDisruptionBudgets', () => {
     expect(why([budget('x', 1, 'other'), budget('b', 0)], pod('q', 'n', 1), own)).toMatch(/default\/b forbids/);
   });
 
-  test('forbid where several are for one pod', () => {
+  test('block where several select one pod', () => {
     expect(why([budget('b', 1), budget('a', 1)], own)).toMatch(
       /^more than one PodDisruptionBudget \(default\/a, default\/b\)/,
     );
   });
 
-  test('say nothing of pods that nobody evicts', () => {
+  test('ignore pods that are never evicted', () => {
     const mirror = pod('p', 'n', 1, meta({ annotations: { 'kubernetes.io/config.mirror': 'x' } }));
     const done = pod('p', 'n', 1, { status: { phase: 'Succeeded' } });
     expect(why([budget('b', 0)], mirror)).toBeUndefined();
     expect(why([budget('b', 0)], done)).toBeUndefined();
   });
 
-  test('are read by labels, namespace and readiness of the pods', () => {
+  test('are matched by labels, namespace and readiness of the pods', () => {
     const ready = (name: string, app: string, namespace: string, status: 'True' | 'False') =>
       pod(name, 'n', 1, {
         metadata: { name, namespace, labels: { app } },
@@ -263,7 +263,7 @@ describe('pods may be moved to a node', () => {
     expect(waitingFor({ claim: { lastPodEventTime: ago(29) } }, { consolidatableBy: now + 1000 })).toBe(true);
   });
 
-  test('at once if it was launched for them', () => {
+  test('at once if the command launched it for them', () => {
     expect(waitingFor({ claim: { lastPodEventTime: ago(1) } }, { launched: new Set(['claim-n']) })).toBe(true);
     expect(waitingFor({ claim: { lastPodEventTime: ago(1) } }, { launched: new Set(['claim-m']) })).toBe(false);
   });

@@ -66,7 +66,7 @@ const decide = (views: NodeView[], over: Partial<CandidateContext> = {}): Return
 const removed = (views: NodeView[], over: Partial<CandidateContext> = {}): (string | undefined)[] =>
   decide(views, over).remove.map(({ claim }) => claim.metadata.name);
 
-describe('emptyNodes', () => {
+describe('emptyNodes: nodes removed as Empty', () => {
   // Rule `consolidation/empty-nodes`.
   test.each([
     ['no pod', [], true],
@@ -90,7 +90,7 @@ describe('emptyNodes', () => {
 
   // Given a pod bound 5s ago and consolidateAfter 30s, then not consolidatable.
   // Rules `consolidation/consolidate-after`, `consolidation/last-pod-event`.
-  test('waits for consolidateAfter since the last pod event, and says until when', () => {
+  test('a node waits for consolidateAfter since its last pod event, and says until when', () => {
     const decision = decide([view('a', { idle: 5 })]);
 
     expect(decision.remove).toEqual([]);
@@ -105,7 +105,7 @@ describe('emptyNodes', () => {
   });
 
   // Rule `disruption-cost/order`.
-  test('best saving first, within the budget, and says which budget held the rest', () => {
+  test('nodes with the highest saving go first within the budget, and the others name it', () => {
     const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '2' }] } });
     const views = [1, 3, 2].map((price) => view(`p${price}`, { price, pool: tight }));
 
@@ -116,7 +116,7 @@ describe('emptyNodes', () => {
   });
 
   // Rule `budgets/not-ready-nodes-count`.
-  test('nodes that run a disruption count against the budget', () => {
+  test('nodes that are already disrupted count against the budget', () => {
     const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } });
     const views = [view('a', { pool: tight }), view('b', { pool: tight })];
 
@@ -135,7 +135,7 @@ describe('emptyNodes', () => {
     expect(removed([view('a', more)], over)).toEqual([]);
   });
 
-  test('a DaemonSet pod that must not be disrupted keeps the node', () => {
+  test('a do-not-disrupt DaemonSet pod keeps the node', () => {
     const holy = pod('d', {
       metadata: { ...owned('DaemonSet'), annotations: { [annotations.doNotDisrupt]: 'true' } },
     });
@@ -145,7 +145,7 @@ describe('emptyNodes', () => {
     ]);
   });
 
-  test('do-not-consolidate keeps no empty node of a pool that only removes empty ones, and forbids no drift', () => {
+  test('do-not-consolidate of a node does not keep an empty node under WhenEmpty, and does not prevent drift', () => {
     const emptyOnly = nodePool('default', { disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: '0s' } });
     const marked = { node: { annotations: { [annotations.doNotConsolidate]: 'true' } } };
     expect(removed([view('a', { ...marked, pool: emptyOnly })])).toEqual(['a']);
@@ -154,7 +154,7 @@ describe('emptyNodes', () => {
   });
 
   // Rule `candidates/pod-disruption-budgets`.
-  test('a DaemonSet pod behind an exhausted PDB keeps the node', () => {
+  test('a DaemonSet pod behind an exhausted PodDisruptionBudget keeps the node', () => {
     const guarded = pod('d', { metadata: { ...owned('DaemonSet'), labels: { app: 'd' } } });
     const budget = {
       apiVersion: 'policy/v1',
@@ -169,7 +169,7 @@ describe('emptyNodes', () => {
     expect(held[0]?.why).toContain('PodDisruptionBudget default/b');
   });
 
-  test('the order of views changes nothing', () => {
+  test('the order of nodes changes nothing', () => {
     const views = ['c', 'a', 'b'].map((name) => view(name, { claim: { labels: { [labels.nodePool]: 'default' } } }));
 
     expect(removed([...views].reverse())).toEqual(removed(views));
@@ -180,7 +180,7 @@ describe('emptyNodes', () => {
   const poolWith = (name: string, nodes: string, consolidateAfter = '0s'): NodePool =>
     nodePool(name, { disruption: { consolidateAfter, budgets: [{ nodes }] } });
 
-  test('each NodePool has its own budget, in order of their names', () => {
+  test('each NodePool has its own budget, in the order of names', () => {
     const [a, b] = [poolWith('a', '1'), poolWith('b', '0')];
     const views = [ofPool('y', b), ofPool('x', a, { price: 1 }), ofPool('z', a, { price: 2 }), ofPool('w', b)];
     const { remove, held } = decide(views);
@@ -191,7 +191,7 @@ describe('emptyNodes', () => {
     ]);
   });
 
-  test('nothing is held where all of them go, and there is nothing to wait for', () => {
+  test('no blocker and no next time where all of them go', () => {
     const decision = decide([ofPool('x', poolWith('a', '100%'))]);
     expect(decision.held).toEqual([]);
     expect('nextCheckAt' in decision).toBe(false);
@@ -201,7 +201,7 @@ describe('emptyNodes', () => {
     expect(removed([{ ...view('a'), pool: undefined }])).toEqual([]);
   });
 
-  test('nodes of equal saving go by name, and what they cost counts', () => {
+  test('nodes of equal saving are sorted by name, and prices count', () => {
     const tight = poolWith('default', '1');
     const names = (...views: NodeView[]) => removed(views);
     expect(names(ofPool('b', tight), ofPool('a', tight))).toEqual(['a']);
@@ -210,7 +210,7 @@ describe('emptyNodes', () => {
     expect(names(ofPool('b', tight, { price: 2 }), ofPool('a', tight, { price: 1 }))).toEqual(['b']);
   });
 
-  test('the next look is when the first of them becomes consolidatable, if it does', () => {
+  test('the next look is when the first node becomes consolidatable', () => {
     const slow = poolWith('default', '100%', '30s');
     const early = ofPool('a', slow, { idle: 20 });
     const late = ofPool('b', slow, { idle: 5 });
@@ -221,7 +221,7 @@ describe('emptyNodes', () => {
     expect(decide([young]).held).toEqual([]);
   });
 
-  test('the next look is when a budget changes, where that holds them', () => {
+  test('the next look is when the budget that blocks them changes', () => {
     const told = (allowed: number) =>
       emptyNodes([ofPool('a', poolWith('default', '1'))], () => ({ allowed, changesAt: now + 5_000 }), context);
     expect(told(0)).toMatchObject({
@@ -232,12 +232,12 @@ describe('emptyNodes', () => {
     expect('nextCheckAt' in told(1)).toBe(false);
   });
 
-  test('a claim without a Node is told by its own name', () => {
+  test('a claim without a Node is named by its own name', () => {
     const bare: NodeView = { ...ofPool('a', poolWith('default', '1')), node: undefined };
     expect(decide([bare]).held).toEqual([{ nodePool: 'default', why: 'a: it has no Node' }]);
   });
 
-  test('a capacity buffer keeps the node beside others that do not', () => {
+  test('a capacity buffer keeps its node beside empty ones', () => {
     const buffer = pod('b', {
       virtual: true,
       spec: { priority: -(2 ** 31) },

@@ -78,8 +78,8 @@ function removing(nodes: readonly FleetNode[], options: Options = {}) {
 }
 
 // Rule `consolidation/empty-nodes`.
-describe('empty nodes are removed', () => {
-  test('as many at once as budgets let go, the dearest first', () => {
+describe('removing empty nodes', () => {
+  test('takes as many at once as budgets allow, the dearest first', () => {
     const nodes = () => [nodeOf('a'), nodeOf('b', { price: 3 }), nodeOf('c', { price: 2 })];
     expect(removing(nodes()).did).toEqual(['bca']);
     expect(removing(nodes(), { atOnce: 2 }).did).toEqual(['bc', 'a']);
@@ -88,12 +88,12 @@ describe('empty nodes are removed', () => {
     expect([...removing(nodes()).reasons]).toEqual(['Empty']);
   });
 
-  test('a hundred at most', () => {
+  test('takes a hundred at most', () => {
     const many = Array.from({ length: 120 }, (_, i) => nodeOf(String.fromCodePoint(0x4e00 + i)));
     expect(removing(many).did.map(({ length }) => length)).toEqual([100, 20]);
   });
 
-  test('if they may go, hold no pods of weight, and are meant', () => {
+  test('takes removable nodes without pods that cost to evict, of those given', () => {
     const nodes = [
       nodeOf('a', { removable: false }),
       nodeOf('b', { cost: 1.5 }),
@@ -104,21 +104,21 @@ describe('empty nodes are removed', () => {
     expect(removing(nodes, { which: ({ name }) => name !== 'd' }).did).toEqual(['c']);
   });
 
-  test('with what they hold going where pods may be moved', () => {
+  test('moves their remaining pods to nodes that take pods', () => {
     expect(removing([nodeOf('a'), nodeOf('b', { open: false }), nodeOf('c', { cost: 2 })]).targets).toEqual(['ac']);
   });
 });
 
-describe('what an empty node holds', () => {
+describe('an empty node with remaining pods', () => {
   // Rule `consolidation/room-of-pending-pods`.
-  test('keeps it where it is room for a pending pod that finds no other', () => {
+  test('stays where a pending pod has room only there', () => {
     const nodes = [nodeOf('a', { waiting: pendingOn() }), nodeOf('b')];
     expect(removing(nodes.map((node) => ({ ...node }))).did).toEqual(['ab']);
     expect(removing(nodes, { places: (group) => !group.includes('a') })).toMatchObject({ did: ['b'], evicted: '' });
   });
 
   // Rule `consolidation/pods-without-weight`.
-  test('is evicted where it weighs nothing and finds no place, while others move', () => {
+  test('evicts a pod of disruption cost 0 that fits nowhere, and moves others', () => {
     // What b holds has no place. Once it is evicted there is nothing of it to place.
     const { did, evicted, undone } = removing([nodeOf('a'), nodeOf('b'), nodeOf('c')], {
       places: (group, { evicted: gone }) => !group.includes('b') || gone === 'b',
@@ -127,7 +127,7 @@ describe('what an empty node holds', () => {
   });
 
   // Rule `capacity-buffers/nodes-are-not-empty`.
-  test('keeps it where it is room for a capacity buffer that finds no other', () => {
+  test('stays where a capacity buffer has room only there', () => {
     const nodes = [nodeOf('a'), nodeOf('b', { waiting: bufferOn() }), nodeOf('c')];
     const { did, evicted } = removing(nodes, { places: (group) => !group.includes('b') });
     expect({ did, evicted }).toEqual({ did: ['ac'], evicted: '' });
@@ -137,8 +137,8 @@ describe('what an empty node holds', () => {
 });
 
 // Rule `budgets/reasons`.
-describe('empty nodes that budgets protect', () => {
-  test('go for no other reason either, and say so', () => {
+describe('empty nodes that a budget of 0 for Empty protects', () => {
+  test('are not removed for another reason either, and say so', () => {
     const nodes = [
       nodeOf('a'),
       nodeOf('b', { cost: 2 }),
@@ -157,7 +157,7 @@ describe('empty nodes that budgets protect', () => {
     expect([...said.reasons]).toEqual(['Empty']);
   });
 
-  test('are none where one may go', () => {
+  test('are none where one node is allowed', () => {
     const nodes = [nodeOf('a'), nodeOf('b')];
     const { fleet } = fleetOf(nodes, { allowed: 1 });
     new EmptyRemoval(fleet).protect();

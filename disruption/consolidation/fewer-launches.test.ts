@@ -36,8 +36,8 @@ function run(
   return { tried, purchases, targets, settled, undone: undo.mock.calls.length };
 }
 
-describe('fewer launches (consolidation/fewest-nodes)', () => {
-  test('are looked for in all of them, then in smaller groups, by price and by name', () => {
+describe('fewer launches in a fleet plan (consolidation/fewest-nodes)', () => {
+  test('are tried for all launches, then for smaller groups by price and name', () => {
     expect(run({ c: 1, b: 3, a: 1, d: 2, e: 4 }).tried).toEqual(['acdbe', 'acdb', 'ac', 'db']);
     expect(run({ a: 1, b: 1 }).tried).toEqual(['ab']);
     expect(run({ a: 1 }).tried).toEqual([]);
@@ -58,7 +58,7 @@ describe('fewer launches (consolidation/fewest-nodes)', () => {
     ]);
   });
 
-  test('may cost as much more as the nodes that they save count more than they cost', () => {
+  test('may cost more by the surcharge of the nodes that they save', () => {
     const { purchases } = run({ a: 2, b: 3, c: 1 });
     expect(purchases[0]).toEqual({
       search: { units: 450, most: 6 + 3 * surcharge, surcharge },
@@ -74,13 +74,13 @@ describe('fewer launches (consolidation/fewest-nodes)', () => {
     expect(ofThree([3, 3 + 1.9 * surcharge])).toEqual([]);
   });
 
-  test('are fewer', () => {
+  test('have to be fewer', () => {
     expect(run({ a: 2, b: 3 }, () => [1, 1])).toMatchObject({ settled: [], undone: 1 });
     expect(run({ a: 2, b: 3 }, () => [1])).toMatchObject({ settled: ['ab 1'], undone: 0 });
     expect(run({ a: 2, b: 3 })).toMatchObject({ settled: [], undone: 0 });
   });
 
-  test('go where pods may be moved, and replace what is still there', () => {
+  test('use nodes that take pods, and replace only launches that still exist', () => {
     const others = [nodeOf('x', 1, { open: false }), nodeOf('y', 1, { gone: true }), nodeOf('z', 1)];
     const { targets, tried } = run({ a: 1, b: 1, c: 1 }, (group) => (group === 'ab' ? [1] : undefined), others);
     expect(tried).toEqual(['abc', 'ab']);

@@ -52,7 +52,7 @@ describe('a fleet plan', () => {
       launchOf(1, [web, 4], [db, 1]),
     );
 
-  test('knows which nodes are filled, and the levels of pods on launches', () => {
+  test('knows which nodes are filled, and the relaxation levels of pods on launches', () => {
     expect(plan().filled).toEqual(new Set([one, two]));
     expect(plan().levelOf(1, db)).toBe(level);
     expect(plan().launches).toHaveLength(2);
@@ -69,14 +69,14 @@ describe('a fleet plan', () => {
     ]);
   });
 
-  test('has no route for more pods than it was made for', () => {
+  test('has routes for no more pods than it was made for', () => {
     expect(routed(plan(), [[web, 10]])).toBeUndefined();
     expect(routed(plan(), [[db, 2]])).toBeUndefined();
     expect(routed(planOf([]), [[web, 1]])).toBeUndefined();
     expect(routed(plan(), [])).toEqual([]);
   });
 
-  test('opens the launch first that is asked for', () => {
+  test('opens the requested launch first', () => {
     expect(routed(planOf([], launchOf(1, [web, 2]), launchOf(1, [web, 4])), [[web, 3]], 0)).toEqual([
       'p0,p1 of 0 to launch 0',
       'p2 of 0 to launch 1',
@@ -107,15 +107,15 @@ describe('a fleet plan', () => {
     expect(routed(planOf([], ...wide), [[web, 2]])).toEqual(['p0,p1 of 0 to launch 0']);
   });
 
-  test('goes to no launch twice, and to none that is full', () => {
+  test('opens no launch twice, and uses none that is full', () => {
     const own = planOf([], launchOf(1, [web, 2]), launchOf(2, [web, 2]));
     own.done([{ podClass: web, pods: pods(2), to: 0 }], () => one);
     expect(routed(own, [[web, 2]])).toEqual(['p0,p1 of 0 to launch 1']);
   });
 });
 
-describe('what is left of a fleet plan', () => {
-  test('are the launches that are not opened, the dearest first', () => {
+describe('the rest of a fleet plan', () => {
+  test('has the launches that are not opened, the dearest first', () => {
     const own = planOf(
       [[one, web, 1]],
       launchOf(1, [web, 2]),
@@ -128,7 +128,7 @@ describe('what is left of a fleet plan', () => {
     expect(own.unopened()).toEqual([0, 2]);
   });
 
-  test('is less by what a command did, and its launches are nodes', () => {
+  test('is reduced by each command, whose launches are nodes', () => {
     const own = planOf([[one, web, 2]], launchOf(1, [web, 3], [db, 1]));
     own.done(
       [
@@ -147,7 +147,7 @@ describe('what is left of a fleet plan', () => {
     expect(own.unopened()).toEqual([]);
   });
 
-  test('takes a step from the place that has so many left', () => {
+  test('takes a step from the place with that many left', () => {
     const own = planOf([
       [one, web, 1],
       [one, web, 3],
@@ -158,7 +158,7 @@ describe('what is left of a fleet plan', () => {
     expect(routed(own, [[web, 3]])).toBeUndefined();
   });
 
-  test('an opened launch has the pods that go there first, at the size of all', () => {
+  test('gives an opened launch the pods planned there, first at the size for all', () => {
     const launch = launchOf(1, [web, 3]);
     const members = [{ podClass: web, level, pods: pods(1) }];
     const opened = planOf([], launch).opening(0, members);
@@ -174,14 +174,14 @@ describe('nodes that one launch can serve', () => {
   });
   const names = (nodes: readonly { name: string }[]) => nodes.map(({ name }) => name).join();
 
-  test('are those whose pods have room there and on existing nodes, in their order', () => {
+  test('are those whose pods fit there and on existing nodes, in order', () => {
     const own = planOf([[one, web, 1]], launchOf(1, [web, 3]), launchOf(1, [web, 9]));
     const nodes = [nodeOf('a', [web, 2]), nodeOf('b', [web, 3]), nodeOf('c', [web, 2]), nodeOf('d', [web, 1])];
     expect(names(own.servedBy(nodes, 0))).toBe('a,c');
     expect(names(own.servedBy(nodes, 1))).toBe('a,b,c,d');
   });
 
-  test('need room for all classes', () => {
+  test('need room for all classes of pods', () => {
     const own = planOf([], launchOf(1, [web, 3], [db, 1]));
     const nodes = [
       nodeOf('a', [web, 1], [db, 2]),

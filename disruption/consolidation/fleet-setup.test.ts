@@ -22,7 +22,7 @@ const fleet = (world: World): FleetNode[] => [...simulationOf(world).nodes];
 const kept = { annotations: { [annotations.doNotDisrupt]: 'true' } };
 
 describe('a node of the fleet', () => {
-  test('is what its labels say, of no NodePool, type or capacity type without them', () => {
+  test('has NodePool, type and capacity type of its labels, and none without them', () => {
     const { nodes, nodeClaims } = node('bare', large);
     const bare = { nodes: [{ ...nodes[0]!, metadata: { name: 'bare' } }], nodeClaims };
     expect(fleet({ nodes: [node('n0', large), { ...bare, nodeClaims: [] }] })).toMatchObject([
@@ -31,7 +31,7 @@ describe('a node of the fleet', () => {
     ]);
   });
 
-  test('has the pods that need another node when it goes, by class', () => {
+  test('has by class the pods that need another node when it is removed', () => {
     const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n0', 1), pod('db-0', 'n0', 1.5), pod('web-2', 'n1', 0.5)];
     const simulation = simulationOf({ nodes: [node('n0', huge), node('n1', large, kept)], pods });
     const [n0, n1] = named(simulation, 'n0', 'n1');
@@ -43,7 +43,7 @@ describe('a node of the fleet', () => {
     expect(placed(simulation.attempts.byPlacing([n0!])!)).toEqual(['n1: db-0, web-0, web-1']);
   });
 
-  test('may not go with a pod that can be placed nowhere, which takes its room as ever', () => {
+  test('may not be removed with a pod that fits nowhere, which still uses its room', () => {
     const stuck = pod('stuck-0', 'n0', 1, { spec: { nodeName: 'n0', resourceClaims: [{ name: 'gpu' }] } });
     const simulation = simulationOf({
       nodes: [node('n0', large), node('n1', large)],
@@ -55,7 +55,7 @@ describe('a node of the fleet', () => {
     expect(simulation.attempts.byPlacing([n1!])).toBeUndefined();
   });
 
-  test('may go only while empty where its NodePool says so', () => {
+  test('may be removed only while empty under WhenEmpty', () => {
     const pools = [pool('default'), pool('calm', { disruption: { consolidationPolicy: 'WhenEmpty' } })];
     const nodes = [node('n0', large), node('n1', large, { pool: 'calm' })];
     expect(fleet({ pools, nodes }).map(({ onlyEmpty }) => onlyEmpty)).toEqual([false, true]);
@@ -71,14 +71,14 @@ describe('a node of the fleet', () => {
     expect(fleet({ pools, nodes: [node('n0', large, options)] })[0]!.open).toBe(expected);
   });
 
-  test('does not take pods before it is there', () => {
+  test('takes no pods before it exists', () => {
     const { nodeClaims } = node('n0', large);
     expect(fleet({ nodes: [{ nodes: [], nodeClaims }] }).map(({ open }) => open)).toEqual([false]);
   });
 });
 
-describe('room is reserved', () => {
-  test('for pending pods, each where it has room now', () => {
+describe('room reserved in the fleet', () => {
+  test('is that of pending pods, where they fit now', () => {
     const simulation = simulationOf({
       nodes: [node('n0', small), node('n1', large)],
       pods: [pending('big-0', 3), pending('late-0', 1), pod('web-0', 'n0', 1)],
@@ -91,13 +91,13 @@ describe('room is reserved', () => {
     expect([isWaiting(n0!), isWaiting(n1!)]).toEqual([[false, true], [true]]);
   });
 
-  test('for capacity buffers', () => {
+  test('is that of capacity buffers', () => {
     const [n0] = fleet({ nodes: [node('n0', large)], more: bufferOf(2, 1) });
     expect(namesOf(n0!.waiting)).toEqual(['spare-buffer-0', 'spare-buffer-1']);
   });
 
   // Rule `consolidation/room-of-pending-pods`.
-  test('for as many of a kind as have room: new nodes come for the others', () => {
+  test('is for as many pods of a class as fit: new nodes come for the others', () => {
     const world = {
       nodes: [node('n0', large)],
       pods: [pending('late-0', 3), pending('late-1', 3), pending('one-0', 2)],
@@ -105,7 +105,7 @@ describe('room is reserved', () => {
     expect(fleet(world).map(({ waiting }) => namesOf(waiting))).toEqual([['late-0']]);
   });
 
-  test('without counting in topology: they are not there yet', () => {
+  test('does not count in topology, since those pods are not bound', () => {
     const late = pending('late-0', 1, apartBy(labels.zone, 'late'));
     const simulation = simulationOf({ nodes: [node('n0', large), node('n1', small)], pods: [late] });
     const [n0, n1] = named(simulation, 'n0', 'n1');

@@ -85,13 +85,13 @@ const [wasteful, tight] = [
   { price: 2, load: 2 },
 ];
 
-describe('groups of nodes are tried', () => {
-  test('one, then more at a time, those first that waste most, then by name', () => {
+describe('improving a fleet plan: groups of nodes are tried', () => {
+  test('single nodes first, then larger groups, the most wasteful first, then by name', () => {
     const { tried } = run({ a: { price: 2, load: 1.5 }, c: wasteful, b: wasteful });
     expect(tried).toEqual(['b', 'c', 'a', 'bc', 'ca', 'bca']);
   });
 
-  test('that overlap, and none smaller than its size', () => {
+  test('that overlap, and none below the group size', () => {
     const nodes = Object.fromEntries('abcdef'.split('').map((name) => [name, wasteful]));
     expect(run(nodes).tried.filter(({ length }) => length === 5)).toEqual(['abcde']);
     expect(run(nodes).tried.filter(({ length }) => length === 3)).toEqual(['abc', 'bcd', 'cde', 'def']);
@@ -107,7 +107,7 @@ describe('groups of nodes are tried', () => {
     expect(run({ a: wasteful, b: { ...large, more: { gone: true } } }).tried).toEqual(['a']);
   });
 
-  test('of nodes that may go, take pods and cost something', () => {
+  test('of nodes that are removable, take pods and cost something', () => {
     const nodes = {
       a: wasteful,
       b: { ...wasteful, more: { removable: false } },
@@ -121,7 +121,7 @@ describe('groups of nodes are tried', () => {
     expect(targets[0]).toBe('abcf');
   });
 
-  test('at a bounded number in all', () => {
+  test('up to a fixed number', () => {
     const nodes = Object.fromEntries(
       Array.from({ length: 240 }, (_, i) => [String.fromCodePoint(0x4e00 + i), { price: 2, load: 0 }]),
     );
@@ -131,8 +131,8 @@ describe('groups of nodes are tried', () => {
   });
 });
 
-describe('a group is replaced', () => {
-  test('by what is cheaper by a hundredth of its price, or what moving its pods is worth', () => {
+describe('improving a fleet plan: a group is replaced', () => {
+  test('by something cheaper by a hundredth of its price, or by what moving its pods is worth', () => {
     const one = (price: number, options: Options = {}) =>
       run({ a: wasteful }, { ...options, offer: () => [price] }).settled;
     expect(one(1.97)).toEqual(['a']);
@@ -145,12 +145,12 @@ describe('a group is replaced', () => {
     expect(planned(2)).toEqual([]);
   });
 
-  test('by nodes that cost less together', () => {
+  test('by several nodes that cost less together', () => {
     expect(run({ a: wasteful }, { offer: () => [1, 0.9] }).settled).toEqual(['a']);
     expect(run({ a: wasteful }, { offer: () => [1, 1] })).toMatchObject({ settled: [], undone: true });
   });
 
-  test('by more nodes only where these save what nodes count more than they cost', () => {
+  test('by more nodes only where the saving exceeds their surcharge', () => {
     const two = (price: number) =>
       run({ a: wasteful }, { offer: () => [price / 2, price / 2], surcharge: 0.3 }).settled;
     expect(two(1.69)).toEqual([]);
@@ -163,7 +163,7 @@ describe('a group is replaced', () => {
     expect(one(3.9)).toEqual(['ab']);
   });
 
-  test('only if it pays, where all of it is there', () => {
+  test('only if it pays and all of the group still exists', () => {
     const no = { offer: () => [0.5], pays: () => false };
     expect(run({ a: wasteful }, no)).toMatchObject({ settled: [], asked: ['a'], undone: true });
     expect(run({ a: { ...wasteful, planned: true } }, no)).toMatchObject({ settled: ['a'], asked: [] });
@@ -174,7 +174,7 @@ describe('a group is replaced', () => {
     expect(both).toMatchObject({ settled: ['ab'], asked: [] });
   });
 
-  test('with what is asked of the search', () => {
+  test('with the limits given to the search', () => {
     const nodes = Object.fromEntries('abcde'.split('').map((name) => [name, { ...wasteful, planned: name !== 'e' }]));
     const { all, purchases } = run(nodes);
     const of = (group: string) => purchases[all.indexOf(group)]!;
@@ -188,7 +188,7 @@ describe('a group is replaced', () => {
     expect(every.purchases[every.all.indexOf('abcdefgh')]!.onlyForRest).toBe(false);
   });
 
-  test('once, and then the others are tried again', () => {
+  test('once, and then the other groups are tried again', () => {
     let open = true;
     const offer = (group: string) => {
       if (group !== 'a' || !open) return undefined;

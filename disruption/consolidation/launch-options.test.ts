@@ -66,7 +66,7 @@ function decided(
   return why ?? chosen!.map(({ instanceTypes }) => instanceTypes);
 }
 
-test('what types come to is worked out once for all claims of equal requirements', () => {
+test('launch options are computed once for claims with equal requirements', () => {
   const waysOf = vi.fn((type: string): Way[] => [
     { zone: 'a', capacityType: 'spot', price: type === 'small' ? 0.1 : 0.2 },
   ]);
@@ -83,13 +83,13 @@ test('what types come to is worked out once for all claims of equal requirements
   expect(waysOf).toHaveBeenCalledTimes(3);
 });
 
-test('says whether spot is sold at all', () => {
+test('launch options say whether any spot is offered', () => {
   expect(new LaunchOptions(launchesOf({ m: ['a/spot 1'] }), false).offersSpot).toBe(true);
   expect(new LaunchOptions(launchesOf({ m: ['a/on-demand 1'] }), false).offersSpot).toBe(false);
 });
 
-describe('a replacement may be of the types', () => {
-  test('whose dearest offering is cheaper than what goes (consolidation/no-dearer-launch)', () => {
+describe('the types of a replacement', () => {
+  test('are those whose dearest offering is cheaper than the candidates (consolidation/no-dearer-launch)', () => {
     const market = {
       cheap: ['a/on-demand 1'],
       uneven: ['a/on-demand 1', 'b/on-demand 3'],
@@ -102,17 +102,17 @@ describe('a replacement may be of the types', () => {
     ]);
   });
 
-  test('that are sold at all', () => {
+  test('exclude types without an available offering', () => {
     expect(decided({ m: ['a/on-demand 1'] }, [claim(['gone', 'm'], onDemand)], [going(2)])).toEqual([['m']]);
     expect(decided({ m: [] }, [claim(['m'], onDemand)], [going(2)])).toBe(noneCheaper);
   });
 
-  test('none where nothing is cheaper', () => {
+  test('are none where nothing is cheaper', () => {
     expect(decided({ m: ['a/on-demand 2'] }, [claim(['m'], onDemand)], [going(2)])).toBe(noneCheaper);
     expect(decided({ m: ['a/on-demand 1.9'] }, [claim(['m'], onDemand)], [going(2)])).toEqual([['m']]);
   });
 
-  test('by their prices, then by their names; the cheapest is told by its zone', () => {
+  test('are sorted by price, then by name, and the cheapest has its zone', () => {
     const market = {
       b: ['z/on-demand 1', 'y/on-demand 1', 'x/on-demand 1.5'],
       a: ['a/on-demand 1'],
@@ -128,7 +128,7 @@ describe('a replacement may be of the types', () => {
     expect(alone!.cheapest).toEqual({ instanceType: 'b', zone: 'y', capacityType: 'on-demand', pricePerHour: 1 });
   });
 
-  test('whose cheapest offering is told, the first zone among equals', () => {
+  test('have the cheapest offering, in the first zone among equals', () => {
     const zoneOf = (...ways: string[]) =>
       new LaunchOptions(launchesOf({ m: ways }), false).decide([claim(['m'], onDemand)], [going(9)])![0]!.cheapest.zone;
     expect(zoneOf('y/on-demand 1', 'z/on-demand 1')).toBe('y');
@@ -137,7 +137,7 @@ describe('a replacement may be of the types', () => {
     expect(zoneOf('z/on-demand 1', 'y/on-demand 2')).toBe('z');
   });
 
-  test('that the NodePool, the requirements and the commitment leave open', () => {
+  test('are those that NodePool, requirements and commitment allow', () => {
     const waysUnder = vi.fn(() => () => waysIn({ m: ['a/on-demand 1'] }, 'm'));
     const own = claim(['m'], onDemand);
     new LaunchOptions(
@@ -148,13 +148,13 @@ describe('a replacement may be of the types', () => {
     expect(waysUnder).toHaveBeenCalledWith({ nodePool, requirements, cheapest });
   });
 
-  test('under the commitment that it was planned under', () => {
+  test('are covered by the commitment that was planned', () => {
     const committed = claim(['m'], onDemand, { cheapest: { commitment: 'c' } as PlannedClaim['cheapest'] });
     const [planned] = new LaunchOptions(launchesOf({ m: ['a/on-demand 1'] }), false).decide([committed], [going(2)])!;
     expect(planned!.cheapest.commitment).toBe('c');
   });
 
-  test('by the capacity type that is launched first: reserved, spot, on-demand, others', () => {
+  test('are compared by the capacity type that is launched first: reserved, spot, on-demand, others', () => {
     const worst = (ways: readonly string[], price: number) =>
       decided({ m: ways }, [claim(['m'], ['reserved', 'on-demand', 'other'])], [going(price)]) === noneCheaper;
     expect(worst(['a/on-demand 9', 'a/reserved 1'], 2)).toBe(false);
@@ -166,10 +166,10 @@ describe('a replacement may be of the types', () => {
   });
 });
 
-describe('several replacements', () => {
+describe('several replacements of a command', () => {
   const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 3'], d: ['z/on-demand 4'] };
 
-  test('share the saving by their least prices, so that together they cannot use it up', () => {
+  test('share the saving by their lowest prices, so that together they cannot exceed it', () => {
     const claims = [claim(['a', 'b', 'c'], onDemand), claim(['b', 'c', 'd'], onDemand)];
     // 6 for 1 and 2 at least: up to 2 and 4.
     expect(decided(market, claims, [going(6)])).toEqual([['a'], ['b', 'c']]);
@@ -177,16 +177,16 @@ describe('several replacements', () => {
     expect(decided(market, claims, [going(2), going(1.1)])).toEqual([['a'], ['b']]);
   });
 
-  test('are none where one has no type', () => {
+  test('are refused where one has no type', () => {
     expect(decided(market, [claim(['a'], onDemand), claim(['none'], onDemand)], [going(9)])).toBe(noneCheaper);
   });
 });
 
-describe('for several nodes (consolidation/same-type)', () => {
+describe('types that replace several nodes (consolidation/same-type)', () => {
   const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 3'] };
   const types = [claim(['a', 'b', 'c'], onDemand)];
 
-  test('only types cheaper than those of the same type', () => {
+  test('are only those cheaper than candidates of the same type', () => {
     expect(decided(market, types, [going(2, 'b'), going(3, 'c')])).toEqual([['a']]);
     expect(decided(market, types, [going(2, 'x'), going(3, 'c')])).toEqual([['a', 'b']]);
     expect(decided(market, types, [going(2, 'x'), going(3, 'y')])).toEqual([['a', 'b', 'c']]);
@@ -194,13 +194,13 @@ describe('for several nodes (consolidation/same-type)', () => {
     expect(decided(market, types, [going(1, 'a'), going(9, 'y')])).toBe(noneCheaper);
   });
 
-  test('one node may be of the same type', () => {
+  test('may include the type of a single candidate', () => {
     expect(decided(market, types, [going(2.5, 'b')])).toEqual([['a', 'b']]);
   });
 });
 
-describe('minValues (min-values/at-replacement)', () => {
-  test('that the cheaper types do not meet', () => {
+describe('minValues of a replacement (min-values/at-replacement)', () => {
+  test('not met by the cheaper types refuse it', () => {
     const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 9'] };
     const missMinValues = vi.fn<Launches['missMinValues']>((_, __, names) => names.length < 3);
     expect(decided(market, [claim(['a', 'b', 'c'], onDemand)], [going(3)], { missMinValues })).toBe(tooFewValues);
@@ -211,10 +211,10 @@ describe('minValues (min-values/at-replacement)', () => {
   });
 });
 
-describe('spot', () => {
+describe('capacity type of a replacement', () => {
   const market = { m: ['a/spot 1', 'b/spot 1.5', 'a/on-demand 4'], n: ['a/on-demand 2'] };
 
-  test('is what a claim open to both is restricted to', () => {
+  test('is spot alone where the claim allows both', () => {
     const options = new LaunchOptions(launchesOf(market), false);
     const [open] = options.decide([claim(['m', 'n'], ['on-demand', 'spot', 'reserved'])], [going(5)])!;
     expect(open!.instanceTypes).toEqual(['m']);
@@ -228,13 +228,13 @@ describe('spot', () => {
     expect(any!.requirements[0]).toEqual({ key: labels.capacityType, operator: 'In', values: ['reserved', 'spot'] });
   });
 
-  test.each([[['spot']], [['on-demand']]])('a claim of %s alone is left as it is', (kinds) => {
+  test.each([[['spot']], [['on-demand']]])('of a claim with %s alone is unchanged', (kinds) => {
     const asked = claim(['m'], kinds);
     const [planned] = new LaunchOptions(launchesOf(market), false).decide([asked], [going(5)])!;
     expect(planned!.requirements).toEqual(asked.requirements);
   });
 
-  test('for spot nodes alone is refused, unless it is turned on or others go with them (consolidation/spot-to-spot)', () => {
+  test('spot for spot candidates alone is refused, unless the gate is on or other candidates go with them (consolidation/spot-to-spot)', () => {
     const claims = [claim(['m'], ['spot'])];
     const both = [going(5, 'old', 'spot'), going(5, 'old', 'spot')];
     const options = new LaunchOptions(launchesOf(market), false);
@@ -248,26 +248,26 @@ describe('spot', () => {
   });
 });
 
-describe('a single spot node (consolidation/spot-to-spot)', () => {
+describe('a single spot candidate (consolidation/spot-to-spot)', () => {
   const names = Array.from({ length: 20 }, (_, i) => `t${String(i).padStart(2, '0')}`);
   const market = Object.fromEntries(names.map((name, i) => [name, [`a/spot ${1 + i / 100}`]]));
   const node = [going(5, 'old', 'spot')];
   const on = { spotToSpot: true };
 
-  test('is replaced by the fifteen cheapest types, or as many as minValues asks for', () => {
+  test('is replaced by the fifteen cheapest types, or as many as minValues requires', () => {
     expect(decided(market, [claim(names, ['spot'])], node, on)).toEqual([names.slice(0, 15)]);
     const missMinValues: Launches['missMinValues'] = (_, __, listed) => listed.length < 18;
     expect(decided(market, [claim(names, ['spot'])], node, { ...on, missMinValues })).toEqual([names.slice(0, 18)]);
   });
 
-  test('is not replaced where fewer are to choose from', () => {
+  test('is not replaced where fewer types are cheaper', () => {
     expect(decided(market, [claim(names.slice(6), ['spot'])], node, on)).toMatch(/there are 14$/);
     expect(decided(market, [claim(names, ['spot']), claim(names.slice(6), ['spot'])], node, on)).toMatch(
       /there are 14$/,
     );
   });
 
-  test('is replaced by all types of on-demand, or with others, or if it is not spot', () => {
+  test('is replaced by any number of on-demand types, together with others, or if it is not spot', () => {
     const fixed = Object.fromEntries(names.map((name) => [name, ['a/on-demand 1']]));
     expect(decided(fixed, [claim(names, onDemand)], node, on)).toEqual([names]);
     expect(decided(market, [claim(names, ['spot'])], [...node, going(5, 'old', 'spot')], on)).toEqual([names]);

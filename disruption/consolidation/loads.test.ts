@@ -14,7 +14,7 @@ const loads = (): FleetNode['loads'] =>
 const nodeOf = (more: Partial<FleetNode>): FleetNode =>
   ({ loads: new Map(), waiting: new Map(), ...more }) as FleetNode;
 
-test('loads of nodes add up by class, and are no part of them', () => {
+test('loads of nodes add up by class, and leave the added ones unchanged', () => {
   const nodes = [
     nodeOf({ loads: new Map([[web, [a!]]]) }),
     nodeOf({
@@ -30,7 +30,7 @@ test('loads of nodes add up by class, and are no part of them', () => {
   expect(allOf(nodes.map(({ loads: own }) => own))).toEqual(loads());
 });
 
-test('a copy is no part of what was copied', () => {
+test('a copied load is separate from the original', () => {
   const own = loads();
   const copy = copyOf(own);
   expect(copy).toEqual(own);
@@ -39,7 +39,7 @@ test('a copy is no part of what was copied', () => {
   expect(own).toEqual(loads());
 });
 
-test('named pods are taken out', () => {
+test('named pods are removed from a load', () => {
   const own = loads();
   expect(takeOut(own, new Set(['default/b', 'default/c', 'other/a']))).toEqual(
     new Map([
@@ -52,7 +52,7 @@ test('named pods are taken out', () => {
   expect(own).toEqual(new Map([[web, [a]]]));
 });
 
-test('of nodes: their states, and what waits for room there', () => {
+test('nodes of a load: their states, and the pods that wait for room there', () => {
   const [first, second] = [{ index: 0 } as NodeState, { index: 1 } as NodeState];
   const waiting = new Map([[web, [a!]]]);
   const nodes = [nodeOf({ state: first, waiting }), nodeOf({ state: second })];
@@ -60,7 +60,7 @@ test('of nodes: their states, and what waits for room there', () => {
   expect(waitingOn(nodes)).toEqual([waiting, new Map()]);
 });
 
-test('added pods come after those of their class', () => {
+test('pods added to a load come after those of their class', () => {
   const own = new Map([[web, [a!]]]);
   const more = [b!];
   addLoad(own, web, [c!, b!]);
@@ -70,7 +70,7 @@ test('added pods come after those of their class', () => {
 });
 
 // Rule `disruption-cost/order`.
-test('nodes come by price for each unit of disruption cost, the highest first, then by name', () => {
+test('candidates are sorted by price per disruption cost, the highest first, then by name', () => {
   const all = [
     { name: 'b', price: 2, cost: 2 },
     { name: 'a', price: 2, cost: 2 },
@@ -85,7 +85,7 @@ test('nodes come by price for each unit of disruption cost, the highest first, t
   expect([inOrder(all), inOrder([...all].reverse())]).toEqual(['cabd', 'cabd']);
 });
 
-test('prices add up', () => {
+test('prices of nodes add up', () => {
   expect(priceOfAll([])).toBe(0);
   expect(priceOfAll([{ price: 1 }, { price: 2 }])).toBe(3);
 });
@@ -99,7 +99,7 @@ test.each<[string, number, readonly (typeof buffer)[], boolean]>([
   ['pods to evict', 2, [], false],
   ['the room of a capacity buffer', 1, [a!, buffer], false],
 ])(
-  'a node is emptied with: %s (consolidation/empty-nodes, consolidation/room-of-pending-pods)',
+  'a node counts as emptied with %s (consolidation/empty-nodes, consolidation/room-of-pending-pods)',
   (_, cost, waiting, expected) => {
     expect(
       isEmptied(nodeOf({ cost, waiting: waiting.length === 0 ? new Map() : new Map([[web, [...waiting]]]) })),
@@ -107,7 +107,7 @@ test.each<[string, number, readonly (typeof buffer)[], boolean]>([
   },
 );
 
-test('a NodePool lets nodes go only while empty by its policy', () => {
+test("WhenEmpty allows removal of a NodePool's nodes only while empty", () => {
   const policy = (consolidationPolicy: 'WhenEmpty' | 'WhenEmptyOrUnderutilized') =>
     pool('p', { disruption: { consolidationPolicy } });
   expect(isOnlyEmpty(policy('WhenEmpty'))).toBe(true);

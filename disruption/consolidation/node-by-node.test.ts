@@ -95,7 +95,7 @@ const fleetOf = (count: number, price = 1): FleetNode[] =>
   Array.from({ length: count }, (_, i) => nodeOf(String.fromCharCode(97 + i), price));
 
 describe('several nodes are replaced by fewer (consolidation/several-nodes)', () => {
-  test('as many as save most', () => {
+  test('with the group that saves most', () => {
     const { search, carried, evaluated, undo, targets } = searchOf(fleetOf(5), {
       replaced: (group) => ({ 5: 4.5, 4: 2, 3: 1.5 })[group.length],
     });
@@ -106,19 +106,19 @@ describe('several nodes are replaced by fewer (consolidation/several-nodes)', ()
     expect(targets).toEqual(['-abcde', '-abcd', '-abc', '-abcd']);
   });
 
-  test('of equal savings the larger group', () => {
+  test('with the larger group among equal savings', () => {
     const { search, carried } = searchOf(fleetOf(3), { replaced: (group) => group.length - 1 });
     search.gather();
     expect(carried).toEqual(['abc 2']);
   });
 
-  test('no smaller group than can save as much', () => {
+  test('without trying smaller groups that cannot save as much', () => {
     const { search, evaluated } = searchOf(fleetOf(10), { replaced: () => 1 });
     search.gather();
     expect(evaluated).toEqual(['abcdefghij', 'abcdefghij']);
   });
 
-  test('in steps of a fifth, down to two', () => {
+  test('in steps of a fifth, down to two nodes', () => {
     const { search, evaluated, carried } = searchOf(fleetOf(12));
     search.gather();
     expect(evaluated.map(({ length }) => length)).toEqual([12, 9, 7, 5, 4, 3, 2]);
@@ -135,28 +135,28 @@ describe('several nodes are replaced by fewer (consolidation/several-nodes)', ()
     expect(evaluated).toEqual(['abc', 'ab']);
   });
 
-  test('none where there are enough commands', () => {
+  test('not at all where there are enough commands', () => {
     const { search, evaluated } = searchOf(fleetOf(4), { replaced: () => 1, commands: 0 });
     search.gather();
     expect(evaluated).toEqual([]);
   });
 });
 
-describe('single nodes', () => {
-  test('are removed together where their pods have room on others', () => {
+describe('single-node consolidation', () => {
+  test('removes nodes together whose pods fit on others', () => {
     const { search, carried, targets } = searchOf([...fleetOf(4), nodeOf('x', 1, { open: false })], { movable: 'acx' });
     search.polish();
     expect(carried[0]).toBe('acx ');
     expect(targets[0]).toBe('abcd');
   });
 
-  test('as many as budgets allow, one command after the other', () => {
+  test('removes as many as budgets allow, one command after the other', () => {
     const { search, carried } = searchOf(fleetOf(3), { movable: 'abc', budget: 2 });
     search.polish();
     expect(carried).toEqual(['ab ', 'c ']);
   });
 
-  test('that cost more than it is worth to move their pods, and whose policy agrees', () => {
+  test('removes nodes whose saving exceeds what moving their pods is worth, and whose policy agrees', () => {
     const nodes = [nodeOf('a', 1), nodeOf('b', 2), nodeOf('c', 3)];
     const dear = searchOf(nodes, { movable: 'abc', disruption: 2 });
     dear.search.polish();
@@ -169,14 +169,14 @@ describe('single nodes', () => {
     expect(agreed.carried).toEqual(['ac ']);
   });
 
-  test('at most a hundred in one command', () => {
+  test('removes at most a hundred in one command', () => {
     const nodes = Array.from({ length: 103 }, (_, i) => nodeOf(String.fromCodePoint(0x4e00 + i), 1));
     const { search, carried } = searchOf(nodes, { movable: names(nodes), budget: 200 });
     search.polish();
     expect(carried.map((text) => text.trim().length)).toEqual([100, 3]);
   });
 
-  test('are replaced one by one where something is cheaper', () => {
+  test('replaces nodes one by one where something is cheaper', () => {
     const { search, carried, evaluated, targets } = searchOf(fleetOf(3), {
       replaced: (group) => (group === 'b' ? 0.5 : undefined),
     });
@@ -186,7 +186,7 @@ describe('single nodes', () => {
     expect(targets).toEqual(['abc', '-a', '-b', '-c']);
   });
 
-  test('are not replaced where budgets let none go, or there are enough commands', () => {
+  test('replaces none where budgets allow none, or there are enough commands', () => {
     const none = searchOf(fleetOf(2), { replaced: () => 0.5, budget: 0 });
     none.search.polish();
     expect(none.evaluated).toEqual([]);
@@ -202,7 +202,7 @@ describe('single nodes', () => {
     ['not while spot is sold', {}, []],
     ['with the feature gate', { input: { spotToSpot: true } }, ['s']],
     ['where no spot is sold', { offersSpot: false }, ['s']],
-  ])('of spot are replaced: %s (consolidation/spot-to-spot)', (_, options, expected) => {
+  ])('replaces spot: %s (consolidation/spot-to-spot)', (_, options, expected) => {
     const { search, evaluated } = searchOf([nodeOf('s', 1, { capacityType: 'spot' })], options);
     search.polish();
     expect(evaluated).toEqual(expected);

@@ -95,15 +95,15 @@ const whyNot = (options: Options, node: FleetNode, ...launches: readonly Launch[
 const one = [nodeOf('a', 10)];
 const two = [nodeOf('a', 10), nodeOf('b', 10)];
 
-describe('removing nodes', () => {
-  test('is worth it where they cost something', () => {
+describe('removing nodes without replacement', () => {
+  test('pays where they cost something', () => {
     expect(isDecided({}, one)).toBe(true);
     expect(isDecided({}, [nodeOf('a', 0)])).toBe(false);
     const { evaluator } = evaluatorOf();
     expect(evaluator.decide(outcomeOf(one))).toEqual({ ...outcomeOf(one), planned: [] });
   });
 
-  test('must save more than moving their pods is worth', () => {
+  test('has to save more than moving their pods is worth', () => {
     expect(isDecided({ disruption: 9.9 }, one)).toBe(true);
     expect(isDecided({ disruption: 10 }, one)).toBe(false);
     expect(whyNot({ disruption: 11 }, one[0]!)).toBe(
@@ -112,7 +112,7 @@ describe('removing nodes', () => {
   });
 });
 
-describe('replacing nodes must save', () => {
+describe('the saving that replacing nodes requires', () => {
   test.each<[string, Options, readonly FleetNode[], readonly number[], boolean]>([
     ['more than a hundredth, by one node', {}, one, [9.89], true],
     ['a hundredth is not enough', {}, one, [9.9], false],
@@ -142,7 +142,7 @@ describe('replacing nodes must save', () => {
     expect(isDecided(options, candidates, ...prices.map((price) => launchOf(price)))).toBe(expected);
   });
 
-  test('and is decided with what is launched', () => {
+  test('is evaluated with the planned launches', () => {
     const { evaluator } = evaluatorOf();
     const decided = evaluator.decide(outcomeOf(one, launchOf(5)))!;
     expect(decided.planned.map(({ cheapest }) => cheapest.pricePerHour)).toEqual([5]);
@@ -152,8 +152,8 @@ describe('replacing nodes must save', () => {
   });
 });
 
-describe('why a node stays', () => {
-  test('is told by what came nearest', () => {
+describe('the reason why a node stays', () => {
+  test('is the rejected alternative that came nearest', () => {
     expect(evaluatorOf().evaluator.whyRejected('a')).toBe('there is no cheaper place for its pods');
     expect(whyNot({}, one[0]!, launchOf(10))).toBe('there is no cheaper place for its pods');
     expect(whyNot({}, one[0]!, launchOf(9.95))).toBe(
@@ -165,7 +165,7 @@ describe('why a node stays', () => {
     );
   });
 
-  test('is the policy of its NodePool', () => {
+  test("is its NodePool's policy", () => {
     const leastSavings = (share: number, dollarsPerHour: number) => ({
       input: { leastSavings: new Map([['default', { share, dollarsPerHour }]]) },
     });
@@ -200,7 +200,7 @@ describe('why a node stays', () => {
 });
 
 describe('evaluating the removal of nodes', () => {
-  test('gives what is decided, which stays applied', () => {
+  test('returns the decision, which stays applied', () => {
     const { evaluator, undo, purchases } = evaluatorOf({ offers: () => [launchOf(5)] });
     expect(evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(5)]);
     expect(purchases).toEqual([{ search: { units: 300, most: 20 }, most: 20 }]);
@@ -218,7 +218,7 @@ describe('evaluating the removal of nodes', () => {
     expect(undo).toHaveBeenCalledTimes(1);
   });
 
-  test('gives nothing where that does not either, and leaves nothing applied', () => {
+  test('returns nothing where that does not save either, and leaves nothing applied', () => {
     const none = evaluatorOf({ offers: () => [launchOf(19.95)] });
     expect(none.evaluator.evaluate(two, 300)).toBeUndefined();
     expect([none.undo.mock.calls.length, none.purchases.length]).toEqual([1, 1]);

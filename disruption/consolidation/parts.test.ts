@@ -30,8 +30,8 @@ function groups(
   );
 }
 
-describe('groups of candidates', () => {
-  test('without launches are the nodes, the highest saving for its disruption first', () => {
+describe('groups of candidates in a fleet plan', () => {
+  test('without launches are single nodes, the highest saving per disruption cost first', () => {
     expect(
       groups(
         { a: { price: 1, cost: 2, pods: 1 }, b: { price: 2, cost: 8, pods: 1 }, c: { price: 3, pods: 0 } },
@@ -41,7 +41,7 @@ describe('groups of candidates', () => {
     ).toEqual(['c 3', 'a 1', 'b 2']);
   });
 
-  test('are the nodes whose pods share a launch, less its price', () => {
+  test('are nodes whose pods share a launch, less its price', () => {
     const nodes = { a: { price: 2, pods: 2 }, b: { price: 3, pods: 1 }, c: { price: 1, pods: 1 } };
     expect(
       groups(
@@ -56,7 +56,7 @@ describe('groups of candidates', () => {
     ).toEqual(['a+b 1', 'c 0.5'].sort((x, y) => (x > y ? 1 : -1)));
   });
 
-  test('hang together by several launches', () => {
+  test('may be connected by several launches', () => {
     const nodes = {
       a: { price: 2, pods: 1 },
       b: { price: 3, pods: 2 },
@@ -93,7 +93,7 @@ describe('groups of candidates', () => {
     expect(candidateGroupsOf({ candidates, launches: [], placements: [] })).toEqual([{ nodes: candidates, saving: 1 }]);
   });
 
-  test('pay for every launch of theirs', () => {
+  test('pay for all of their launches', () => {
     expect(
       groups(
         { a: { price: 9, pods: 3 } },

@@ -117,8 +117,8 @@ function run(nodes: Readonly<Record<string, Given>>, options: Options = {}) {
   };
 }
 
-describe('the fleet that is planned', () => {
-  test('is the given one, with what its nodes may cost', () => {
+describe('the planned fleet', () => {
+  test('is made from the given nodes with their prices', () => {
     const { plan, tried } = run(
       { k: { price: 1 }, a: { price: 2 }, b: { price: 3 } },
       { given: ['k', 'ab'], offer: () => [4] },
@@ -127,14 +127,14 @@ describe('the fleet that is planned', () => {
     expect(tried[0]).toMatchObject({ keep: 'k', remove: 'ab', purchase: { search: { units: 0 }, most: 5 } });
   });
 
-  test('is none where nothing is to go, or nothing can', () => {
+  test('is undefined where no node is to be removed, or can be', () => {
     const nodes = { k: { price: 1 }, a: { price: 2 } };
     const none = run(nodes, { given: ['ka', ''] });
     expect(none.plan).toBeUndefined();
     expect(run(nodes, { given: ['k', 'a'], offer: () => undefined }).plan).toBeUndefined();
   });
 
-  test('is searched for once more at length, and that is taken where it costs less', () => {
+  test('is searched a second time at length, and the cheaper result is used', () => {
     const nodes = { a: { price: 9 } };
     const at = (first: readonly number[], second: readonly number[] | undefined) =>
       run(nodes, {
@@ -153,7 +153,7 @@ describe('the fleet that is planned', () => {
   });
 });
 
-describe('ways to fill what stays', () => {
+describe('orders in which remaining nodes are filled', () => {
   // a has the least room, then c and b.
   const nodes = {
     a: { price: 1, load: 5, free: 1 },
@@ -162,17 +162,17 @@ describe('ways to fill what stays', () => {
     d: { price: 90, load: 1 },
   };
 
-  test('are tried in turn: as estimated or the fullest first, and by different pods first', () => {
+  test('are by estimate or by fullness, and by different pods first', () => {
     const { ways } = run(nodes, { given: ['bac', 'd'] });
     expect(ways).toEqual(['abc|d alike', 'abc|d pickiest', 'acb|d pickiest', 'acb|d scarcest', 'abc|d scarcest']);
   });
 
-  test('by name where they have as much room', () => {
+  test('are by name among nodes with equal room', () => {
     const even = { b: { price: 1, free: 2 }, a: { price: 1, free: 2 }, d: { price: 9 } };
     expect(run(even, { given: ['ab', 'd'] }).ways[2]).toBe('ab|d pickiest');
   });
 
-  test('start from an estimate that trusts in room, and from one that does not', () => {
+  test('begin from an optimistic estimate and from a careful one', () => {
     // Nine tenths of the room of `a` hold the pods of `b`.
     const two = { a: { price: 1, load: 2, free: 3 }, b: { price: 1.2, load: 2, free: 3 } };
     expect(new Set(run(two).ways.map((way) => way.split(' ')[0]))).toEqual(new Set(['a|b', 'ab|']));
@@ -183,7 +183,7 @@ describe('ways to fill what stays', () => {
     expect(new Set(run(dearer).ways.map((way) => way.split(' ')[0]))).toEqual(new Set(['|a']));
   });
 
-  test('are one alone in a large fleet', () => {
+  test('are a single one in a large fleet', () => {
     const fleet = (count: number) => ({ nodes: Array.from({ length: count }) }) as unknown as Simulation;
     expect([isLarge(fleet(2000)), isLarge(fleet(2001))]).toEqual([false, true]);
     const many = Object.fromEntries(
@@ -194,7 +194,7 @@ describe('ways to fill what stays', () => {
 });
 
 // Rule `consolidation/fewest-nodes`.
-describe('of several fleets that is taken', () => {
+describe('of several fleets the planned one', () => {
   const nodes = { a: { price: 10, load: 5, free: 1 }, b: { price: 10, load: 5, free: 3 }, d: { price: 100, load: 9 } };
   /** What each way of filling launches, in the order alike, pickiest, scarcest. */
   const choose = (ways: readonly (readonly number[] | undefined)[], more: Options = {}) => {
@@ -207,13 +207,13 @@ describe('of several fleets that is taken', () => {
     return { plan, asked: asked.length };
   };
 
-  test('which costs least', () => {
+  test('costs least', () => {
     expect(choose([[9], [5], [8]]).plan).toBe('d for 5');
     expect(choose([[5], [9], undefined]).plan).toBe('d for 5');
     expect(choose([undefined, undefined, [8]]).plan).toBe('d for 8');
   });
 
-  test('which has fewer nodes, where these cost no more than a share of what a node costs', () => {
+  test('has fewer nodes, where the price is higher by no more than their surcharge', () => {
     expect(choose([[5, 5], [10.2], [10.3]]).plan).toBe('d for 10.2');
     expect(choose([[10.2], [5, 5], [10.3]]).plan).toBe('d for 10.2');
     expect(choose([[10], [5.05, 5.05], [90]]).plan).toBe('d for 10');
@@ -223,7 +223,7 @@ describe('of several fleets that is taken', () => {
     expect(choose([[5, 5], [10 + surcharge * 0.95], [90]]).plan).toBe(`d for ${10 + surcharge * 0.95}`);
   });
 
-  test('which commands can carry out, unless another costs a twentieth less', () => {
+  test('can be reached by commands, unless another is cheaper by a twentieth', () => {
     const first = (price: number) => {
       let calls = 0;
       return choose([[price], [10], [10]], { pays: () => calls++ > 0 }).plan;
@@ -234,13 +234,13 @@ describe('of several fleets that is taken', () => {
     expect(choose([[5, 5], [10.2], [90]], { pays: (prices) => prices !== '10.2' }).plan).toBe('d for 5+5');
   });
 
-  test('without asking about those that are far too dear', () => {
+  test('is chosen without checking much dearer ones for that', () => {
     expect(choose([[60], [5], [70]]).asked).toBe(1);
     expect(choose([[5], [5.01], [70]]).asked).toBe(2);
   });
 });
 
-describe('of fleets with as many nodes that is taken', () => {
+describe('of fleets with equally many nodes the planned one', () => {
   // `z` goes in any case. `a` could stay, or be replaced by a launch.
   const fleetFor = (launch: number, { cost = 3, rate = 0 } = {}) =>
     run(
@@ -258,14 +258,14 @@ describe('of fleets with as many nodes that is taken', () => {
       },
     ).plan;
 
-  test('which disturbs less, where it costs no more than a thousandth', () => {
+  test('has less disruption cost, where its price is higher by no more than a thousandth', () => {
     expect(fleetFor(2)).toBe('z for 1');
     expect(fleetFor(1.998)).toBe('z for 1');
     expect(fleetFor(1.99)).toBe('az for 1.99+1');
     expect(fleetFor(2, { cost: 1 })).toBe('az for 2+1');
   });
 
-  test('which costs less together with what is disturbed', () => {
+  test('has the lower sum of price and disruption', () => {
     expect(fleetFor(1.99, { rate: 0.001 })).toBe('az for 1.99+1');
     expect(fleetFor(1.99, { rate: 0.01 })).toBe('z for 1');
   });
@@ -281,7 +281,7 @@ describe('nodes that would only be launched again', () => {
   ) =>
     run({ z: rest, ...nodes }, { given: ['', `z${Object.keys(nodes).join('')}`], offer }).tried.map(({ keep }) => keep);
 
-  test('are kept where they cost no more for what they hold', () => {
+  test('stay where they cost no more for what they hold', () => {
     // What is worth 4 costs 8, and a fiftieth more is fine.
     expect(keeping({ a: { price: 8, load: 2, free: 2 } })).toContain('a');
     expect(keeping({ a: { price: 8.15, load: 2, free: 2 } })).toContain('a');
@@ -289,7 +289,7 @@ describe('nodes that would only be launched again', () => {
     expect(keeping({ a: { price: 1, load: 2, free: 2, more: { open: false } } })).not.toContain('a');
   });
 
-  test('are the fullest, one for each launch, first by name', () => {
+  test('are the fullest, one for each launch, by name among equals', () => {
     const full = { price: 4, load: 3, free: 1 };
     expect(keeping({ a: { price: 4, load: 1, free: 3 }, b: full })).toContain('b');
     expect(keeping({ b: full, a: full })).toContain('a');
@@ -305,7 +305,7 @@ describe('nodes that would only be launched again', () => {
     expect(keeping({ a: full, b: full, c: full }, ({ keep }) => (keep === '' ? two : [1]))).toContain('ab');
   });
 
-  test('are looked for again until there are none, eight times at most', () => {
+  test('are looked for repeatedly, eight times at most', () => {
     const names = 'abcdefghij'.split('');
     const many = Object.fromEntries(names.map((name) => [name, { price: 4, load: 2, free: 2 }]));
     const kept = keeping(many, () => [eight]);
@@ -315,7 +315,7 @@ describe('nodes that would only be launched again', () => {
   });
 });
 
-describe('further nodes are removed', () => {
+describe('further removals in a fleet plan', () => {
   const nodes = {
     k: { price: 1 },
     l: { price: 3 },
@@ -324,7 +324,7 @@ describe('further nodes are removed', () => {
     z: { price: 5 },
   };
 
-  test('where the others have room for their pods, the dearest for their disruption first', () => {
+  test('take nodes whose pods fit on the others, the highest saving per disruption cost first', () => {
     const { ways, looked, plan } = run(nodes, { given: ['klmn', 'z'], extends: 'k' });
     expect(looked.slice(0, 2)).toEqual(['l', 'k']);
     expect(new Set(looked)).toEqual(new Set(['l', 'k']));
@@ -332,17 +332,17 @@ describe('further nodes are removed', () => {
     expect(plan).toBe('zk for ');
   });
 
-  test('if moving their pods is worth it', () => {
+  test('have to be worth moving their pods', () => {
     const dear = { ...nodes, k: { price: 1, cost: 11 } };
     expect(new Set(run(dear, { given: ['klmn', 'z'], rate: 0.09 }).looked)).toEqual(new Set(['l', 'k']));
     expect(new Set(run(dear, { given: ['klmn', 'z'], rate: 0.1 }).looked)).toEqual(new Set(['l']));
   });
 
-  test('also where none was to go', () => {
+  test('are made also where none was planned', () => {
     expect(run(nodes, { given: ['klmn', ''], extends: 'l' }).plan).toBe('l for ');
   });
 
-  test('not where the others have no place as it is', () => {
+  test('are not made where pods have no place in the fleet as it is', () => {
     expect(run(nodes, { given: ['klmn', 'z'], extends: 'kl', offer: () => undefined }).looked).toEqual([]);
   });
 });

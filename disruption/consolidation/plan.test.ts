@@ -167,7 +167,7 @@ function run(
   };
 }
 
-describe('the plan', () => {
+describe('the fleet plan', () => {
   const stays = { price: 1, pods: 1, free: 9 };
   const nodes = {
     k: { ...stays, app: 'web' },
@@ -177,7 +177,7 @@ describe('the plan', () => {
   };
   const offer = (): Way => ({ moves: { k: 'a' }, launches: [{ price: 4, of: 'b' }] });
 
-  test('tells what stays and takes pods, what goes, and what is launched, at what price in all', () => {
+  test('lists nodes that stay and take pods, removals and launches, with the total price', () => {
     expect(run(nodes, { offer })).toMatchObject({
       keep: 'k',
       remove: 'ab',
@@ -187,18 +187,18 @@ describe('the plan', () => {
     });
   });
 
-  test('has a way for the pods that move, and for none of those that stay', () => {
+  test('has routes for pods that move, and none for pods that stay', () => {
     const { routeOf } = run(nodes, { offer });
     expect(routeOf('web', ['x', 'y'])).toEqual([['k', ['x', 'y']]]);
     expect(routeOf('web', ['x', 'y', 'z'])).toBeUndefined();
     expect(routeOf('b', ['x'])).toEqual([[0, ['x']]]);
   });
 
-  test('leaves the fleet as it is where nothing is better', () => {
+  test('keeps the fleet where nothing is better', () => {
     expect(run(nodes, {})).toMatchObject({ keep: 'kab', remove: '', launches: [], filled: '', price: 20 });
   });
 
-  test('names the nodes that it launches apart, for each is a host of its own', () => {
+  test('gives each launch a distinct name, since each is a host', () => {
     const { names } = run(nodes, {
       offer: () => ({
         moves: { k: 'a' },
@@ -213,17 +213,17 @@ describe('the plan', () => {
   });
 });
 
-describe('the nodes that are removed', () => {
+describe('removals in a fleet plan', () => {
   const gone = { price: 9, pods: 1 };
   const offer = (launches: Way['launches']) => () => ({ launches: launches! });
 
-  test('are in order of what they save, then by name', () => {
+  test('are sorted by saving, then by name', () => {
     const nodes = { b: { ...gone, saving: 1 }, a: { ...gone, saving: 1 }, c: { ...gone, saving: 2 } };
     expect(run(nodes, { offer: offer([{ price: 1, of: 'abc' }]) }).remove).toBe('cab');
   });
 
   // Rule `consolidation/same-type`.
-  test('are late, and last, if their type is launched for as much or more', () => {
+  test('come last if their type is launched for the same price or more', () => {
     const nodes = {
       a: { ...gone, type: 't', price: 4, saving: 9 },
       b: { ...gone, type: 't', price: 4.1, saving: 1 },
@@ -239,7 +239,7 @@ describe('the nodes that are removed', () => {
   });
 });
 
-describe('a node that is as good as a launch', () => {
+describe('a node that could stay instead of a launch', () => {
   const big = { price: 50, pods: 10 };
   /** All nodes go for launches; where one stays, the others go for `less`. */
   const planning = (nodes: Readonly<Record<string, Given>>, prices: readonly number[], less: number, rest = 0) => {
@@ -277,7 +277,7 @@ describe('a node that is as good as a launch', () => {
     expect(planning(nodes, [4, 1], 1.006)).toMatchObject({ keep: '', price: 5 });
   });
 
-  test('is the cheapest of several, each for one launch, the dearest launches first', () => {
+  test('is the cheapest of several, one per launch, the dearest launches first', () => {
     const like = (price: number): Given => ({ price, type: 't', pods: 1 });
     expect(planning({ a: like(3), b: like(2), c: like(3) }, [4], 1).stayed).toEqual(['b']);
     expect(planning({ a: like(2), b: like(2) }, [4, 4], 1).stayed).toEqual(['ab']);
@@ -292,11 +292,11 @@ describe('a node that is as good as a launch', () => {
   });
 });
 
-describe('what is improved afterwards', () => {
+describe('improvements of a fleet plan', () => {
   const offer = (removed: string): Way | undefined =>
     removed === 'a' ? { launches: [{ price: 8, of: 'a' }] } : undefined;
 
-  test('is part of the plan, in place of what it replaces', () => {
+  test('take the place of what they replace in the plan', () => {
     const improved = (removed: string): Way | undefined =>
       removed === 'imagined 0' ? { launches: [{ price: 7, of: 'imagined 0' }] } : undefined;
     const plan = run({ a: { price: 9, pods: 2 } }, { offer, improved });
@@ -307,7 +307,7 @@ describe('what is improved afterwards', () => {
   test.each([
     ['on-demand', true],
     ['spot', false],
-  ])('pays as what goes along does: %s', (capacityType, expected) => {
+  ])('have to pay as removals do: %s', (capacityType, expected) => {
     const improved = (removed: string): Way | undefined =>
       removed === 'k' ? { launches: [{ price: 1, of: 'k' }] } : undefined;
     const nodes: Readonly<Record<string, Given>> = {

@@ -40,8 +40,8 @@ const needing = (name: string, on: string, cpu: number, memory: number): Pod =>
 const alone = (name: string, on: string, cpu: number): Pod =>
   pod(name, on, cpu, { spec: { ...apartBy(labels.hostname, name.split('-')[0]!), nodeName: on } });
 
-describe('how nodes that stay are filled', () => {
-  test('an app that needs every node comes before one whose pods are larger but can go elsewhere', () => {
+describe('filling the nodes that stay', () => {
+  test('places an app that needs every node before one with larger pods that can go elsewhere', () => {
     // One CPU is free on h0, three on h1: the single pod of `big` must leave h0 to `wide`.
     const nodes = [node('h0', large), node('h1', large), node('n0', large), node('n1', large)];
     const pods = [
@@ -56,7 +56,7 @@ describe('how nodes that stay are filled', () => {
     expect(launched(result)).toEqual([]);
   });
 
-  test('pods go where room is made up like what they ask for', () => {
+  test('places pods where the free room resembles their requests', () => {
     // h0 has little CPU and much memory left, h1 the other way round; each alone would take the first pods that come.
     const nodes = [node('h0', large), node('h1', large), node('n0', large), node('n1', large)];
     const pods = [
@@ -73,10 +73,10 @@ describe('how nodes that stay are filled', () => {
   });
 });
 
-describe('what is launched', () => {
+describe('launches in a fleet plan', () => {
   const few = (nodes: string) => [pool('default', { disruption: { budgets: [{ nodes }] } })];
 
-  test('one node at a time where a command cannot pay for two', () => {
+  test('are one node at a time where a command cannot pay for two', () => {
     // Pods of two kinds that no node holds together well: each kind has a type that is cheap for it.
     const own = type('own', 8, 64, od(0.5));
     const forCpu = type('for-cpu', 24, 12, od(0.7));
@@ -90,7 +90,7 @@ describe('what is launched', () => {
     expect(launched(result).sort()).toEqual(['for-cpu', 'for-memory']);
   });
 
-  test('nothing for a pod that fits on a node which the plan removes later (consolidation/parts-of-a-plan)', () => {
+  test('are none for a pod that fits on a node which the plan removes later (consolidation/parts-of-a-plan)', () => {
     // Two nodes for the pods of `busy` and one for that of `idle` are the cheapest fleet, but only one node may go at a time.
     const own = type('own', 8, 32, od(0.4));
     const types = [own, type('half', 4, 16, od(0.2)), type('quarter', 2, 8, od(0.1)), type('lean', 2, 4, od(0.09))];
@@ -105,7 +105,7 @@ describe('what is launched', () => {
     expect(result.priceAfter).toBeCloseTo(0.4, 9);
   });
 
-  test('nothing that the nodes which may go at once cannot pay for', () => {
+  test('cost no more than the nodes that may be removed at once', () => {
     // All would fit on one `huge`, which costs more than two nodes; three fit on a `medium`.
     const own = type('own', 8, 32, od(0.5));
     const types = [own, type('medium', 16, 64, od(0.6)), type('huge', 64, 256, od(1.3))];
@@ -118,7 +118,7 @@ describe('what is launched', () => {
 });
 
 // Rule `consolidation/fewest-nodes`.
-describe('how many nodes are launched', () => {
+describe('the number of launches', () => {
   const dear = type('dear', 4, 16, od(1));
   const world = (price: number): World => ({
     nodes: ['n0', 'n1', 'n2', 'n3'].map((name) => node(name, dear)),

@@ -41,7 +41,7 @@ function reservedToo(type: InstanceType, price: number): InstanceType {
 }
 
 /** Nodes that are there are priced as those that may be launched (disruption-cost/price-of-a-node, node-pools/node-cost). */
-describe('prices of nodes', () => {
+describe('prices of nodes in consolidation', () => {
   const types = [small, large];
   const twoSmall = {
     types,
@@ -49,7 +49,7 @@ describe('prices of nodes', () => {
     pods: [pod('p-0', 'n0', 1.5), pod('p-1', 'n1', 1.5)],
   };
 
-  test('hold what a node costs its user besides, so that fewer nodes save it', () => {
+  test("include the policy's nodeCost, so that fewer nodes save it", () => {
     expect(consolidateFleet(input(twoSmall)).commands).toEqual([]);
     const result = consolidateFleet(input({ ...twoSmall, more: { disruptionPolicies: [policy('0.05')] } }));
     expect(result.priceBefore).toBeCloseTo(0.3, 9);
@@ -57,14 +57,14 @@ describe('prices of nodes', () => {
     expect(result.nodesAfter).toBe(1);
   });
 
-  test('hold what overlays make of them: a discount is no reason to replace a node by its like', () => {
+  test('are overlaid: a discount is no reason to replace a node by its like', () => {
     const world = { types, nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 3)] };
     const result = consolidateFleet(input({ ...world, more: { nodeOverlays: [overlay('large', '-50%')] } }));
     expect(result.priceBefore).toBeCloseTo(0.1, 9);
     expect(result.commands).toEqual([]);
   });
 
-  test('hold a discount of what goes, too: a node that costs less than its pods would anew stays', () => {
+  test('are discounted for candidates too: a node cheaper than new capacity for its pods stays', () => {
     const world = { types, nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 1)] };
     expect(consolidateFleet(input(world)).commands).toHaveLength(1);
     const discounted = consolidateFleet(input({ ...world, more: { nodeOverlays: [overlay('large', '-60%')] } }));
@@ -72,7 +72,7 @@ describe('prices of nodes', () => {
   });
 
   // Paid for: prices are an order alone (reserved-capacity/price).
-  test('between reservations are an order, whatever a node costs besides', () => {
+  test('of reservations are an order among them, whatever nodeCost is', () => {
     const reserved = [reservedToo(small, 1e-8), reservedToo(large, 2e-8)] as const;
     const more = { disruptionPolicies: [policy('0.0072')] };
     const on = (of: InstanceType, cpu: number) => {
@@ -89,7 +89,7 @@ describe('prices of nodes', () => {
     expect(on(reserved[0], 1)).toEqual([]);
   });
 
-  test('are those of the cloud for a node whose NodePool is gone', () => {
+  test("are the cloud's for a node whose NodePool is gone", () => {
     const world = { types, pools: [pool('other')], nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 3)] };
     const result = consolidateFleet(input({ ...world, more: { disruptionPolicies: [policy('0.05')] } }));
     expect(result.priceBefore).toBeCloseTo(0.2, 9);

@@ -105,19 +105,19 @@ function reconsiderationOf(nodes: readonly FleetNode[], options: Options = {}) {
 const both = [nodeOf('a'), nodeOf('b')];
 
 // Rule `commands/validation`.
-describe('nodes that are looked at again', () => {
-  test('go as is best now, if all of them may go', () => {
+describe('validating nodes without recorded replacements', () => {
+  test('removes them in the way that is best now, if all may be removed', () => {
     const best = { ways: { best: [0.5] } };
     const { take, asked } = reconsiderationOf([...both, nodeOf('c', { removable: false })], best);
     expect([take('a', 'c'), take('a', 'x'), take('b', 'a')]).toEqual([undefined, undefined, 'ab for 0.5']);
     expect(asked.at(-1)).toBe('targets without ab');
   });
 
-  test('stay where nothing is found', () => {
+  test('keeps them where nothing is found', () => {
     expect(reconsiderationOf(both).take('a', 'b')).toBeUndefined();
   });
 
-  test('stay where budgets protect an empty one of them', () => {
+  test('keeps them where a budget protects an empty one of them', () => {
     const empty = nodeOf('a', { cost: 1 });
     const trying = (empties: number, ...nodes: FleetNode[]) =>
       reconsiderationOf(nodes, { empties, ways: { best: [] } });
@@ -129,12 +129,12 @@ describe('nodes that are looked at again', () => {
   });
 });
 
-describe('nodes that are looked at again with the replacements that were decided', () => {
+describe('validating nodes with their recorded replacements', () => {
   const decided = claims(1);
   const again = (more: Options) =>
     reconsiderationOf(both, { input: { decided }, ways: { decided: [1.5], best: [0.1] }, ...more });
 
-  test('go with these, whatever else would be best', () => {
+  test('uses these replacements, whatever would be cheaper', () => {
     const { reconsideration, did } = again({});
     expect(reconsideration.take(['a', 'b'])).toMatchObject({ planned: decided, launches: [{ price: 1.5 }] });
     expect(did).toEqual(['decided']);
@@ -145,25 +145,25 @@ describe('nodes that are looked at again with the replacements that were decided
     ['it saves too little', { least: 0.5 }],
     ['policies find it not worth it', { isWorth: false }],
     ['spot would be replaced by spot', { isSpotForSpot: true }],
-  ])('stay where %s', (_, more) => {
+  ])('keeps the nodes where %s', (_, more) => {
     expect(again(more).reconsideration.take(['a', 'b'])).toBeUndefined();
   });
 
-  test('go where it saves just more than is asked for', () => {
+  test('accepts a saving just above the required one', () => {
     expect(again({ least: 0.49 }).take('a', 'b')).toBe('ab for 1.5');
   });
 });
 
-describe('nodes that are looked at again with a number of replacements', () => {
+describe('validating nodes with a number of replacements', () => {
   const within = (mostReplacements: number, more: Options) =>
     reconsiderationOf(both, { input: { mostReplacements }, ...more });
 
-  test('go as is best where that has no more', () => {
+  test('uses the cheapest alternative with at most that many replacements', () => {
     const { take, did } = within(2, { ways: { best: [0.4, 0.4], one: [1] } });
     expect([take('a', 'b'), did]).toEqual(['ab for 0.4+0.4', ['best']]);
   });
 
-  test('go without any where all find room, else as a plan of the fleet says, else for one node', () => {
+  test('tries none where all pods fit elsewhere, then a fleet plan, then one replacement', () => {
     const none = within(1, { ways: { best: [0.4, 0.4], targets: [], plan: [0.9], one: [1] } });
     expect([none.take('a', 'b'), none.did]).toEqual(['ab for ', ['best', 'targets']]);
     const plan = within(1, { ways: { best: [0.4, 0.4], plan: [0.9], one: [1] } });
@@ -173,7 +173,7 @@ describe('nodes that are looked at again with a number of replacements', () => {
     expect(one.asked.filter((text) => text === 'targets without ab')).toHaveLength(4);
   });
 
-  test('go no way that has more, or that is not allowed', () => {
+  test('uses no alternative with more replacements, or beyond a budget', () => {
     const long = within(1, { ways: { best: [0.4, 0.4], plan: [0.3, 0.3], one: [1] } });
     expect(long.take('a', 'b')).toBe('ab for 1');
     const forbidden = within(1, {
@@ -183,22 +183,22 @@ describe('nodes that are looked at again with a number of replacements', () => {
     expect(forbidden.take('a', 'b')).toBe('ab for 1');
   });
 
-  test('have no node looked for that takes all where there is to be none, but the plan asked, which may find room for all', () => {
+  test('of 0 tries no single replacement, but a fleet plan, which may fit all pods', () => {
     const { take, did } = within(0, { ways: { best: [0.5], plan: [0.9], one: [1] } });
     expect([take('a', 'b'), did]).toEqual(['ab for 0.5', ['best', 'targets', 'plan', 'best']]);
     const roomy = within(0, { ways: { best: [0.5], plan: [], one: [1] } });
     expect([roomy.take('a', 'b'), roomy.did]).toEqual(['ab for ', ['best', 'targets', 'plan']]);
   });
 
-  test('go for more where it cannot be done with so few', () => {
+  test('uses more where fewer are not possible', () => {
     const { take, did } = within(1, { ways: { best: [0.4, 0.4] } });
     expect([take('a', 'b'), did.at(-1)]).toEqual(['ab for 0.4+0.4', 'best']);
     expect(within(1, {}).take('a', 'b')).toBeUndefined();
   });
 });
 
-describe('why a node stays', () => {
-  test('is what holds it, or why its removal was rejected; nothing if it may go', () => {
+describe('why a validated node stays', () => {
+  test('is its blocker, or why its removal was rejected; undefined if it may be removed', () => {
     const held = [
       { node: 'x', why: 'not this one' },
       { node: 'a', why: 'it is held' },

@@ -6,8 +6,8 @@ const named = (...names: string[]): FleetNode[] => names.map((name) => ({ name }
 const texts = (rejections: Rejections, ...alive: string[]): string[] =>
   rejections.among(named(...alive)).map(({ candidates, why, saving }) => `${candidates.join('+')} ${why} ${saving}`);
 
-describe('rejected commands', () => {
-  test('are told by saving, then by their nodes, while these exist', () => {
+describe('rejected commands of a search', () => {
+  test('are sorted by saving, then by their nodes, while these exist', () => {
     const rejections = new Rejections();
     rejections.note(named('b'), 1, () => 'x');
     rejections.note(named('a'), 1, () => 'y');
@@ -17,7 +17,7 @@ describe('rejected commands', () => {
     expect(texts(rejections)).toEqual([]);
   });
 
-  test('are the best for each set of nodes, in whatever order', () => {
+  test('are the best for each set of nodes, in whatever order they were found', () => {
     const rejections = new Rejections();
     rejections.note(named('a', 'b'), 1, () => 'first');
     rejections.note(named('b', 'a'), 1, () => 'equal');
@@ -48,8 +48,8 @@ describe('rejected commands', () => {
   });
 });
 
-describe('the rejected command for a node alone', () => {
-  test('is its best one, also where others are better', () => {
+describe('the rejected command for a single node', () => {
+  test('is its best one, though others save more', () => {
     const rejections = new Rejections();
     expect(rejections.of('a')).toBeUndefined();
     rejections.note(named('a', 'b'), 9, () => 'both');
@@ -63,14 +63,14 @@ describe('the rejected command for a node alone', () => {
     expect(rejections.of('b')).toBeUndefined();
   });
 
-  test('is kept where it is none of the five best', () => {
+  test('is kept though it is not among the five best', () => {
     const rejections = new Rejections();
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) rejections.note(named(name), 5, () => 'x');
     rejections.note(named('g'), 1, () => 'alone');
     expect(rejections.of('g')?.why).toBe('alone');
   });
 
-  test('is none of nothing', () => {
+  test('is undefined where nothing was rejected', () => {
     const rejections = new Rejections();
     rejections.note([], 1, () => 'x');
     expect(texts(rejections)).toEqual([' x 1']);

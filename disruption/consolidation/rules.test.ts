@@ -30,8 +30,8 @@ const removed = (name: string, options?: NodeOptions): ReturnType<typeof node> =
   return { nodes, nodeClaims: [{ ...nodeClaims[0]!, metadata }] };
 };
 
-describe('nodes on their way out', () => {
-  test('cost until they are gone, and are no candidates', () => {
+describe('deleting nodes in consolidation', () => {
+  test('count in the price until they are gone, and are no candidates', () => {
     const result = run({ nodes: [node('n0', large), node('n1', large), removed('n2')], types: [large] });
     expect(result).toMatchObject({ nodesBefore: 3, nodesAfter: 1 });
     expect(result.priceBefore).toBeCloseTo(0.6, 9);
@@ -54,7 +54,7 @@ describe('nodes on their way out', () => {
   test.each([
     ['with it', true, ['n0']],
     ['without it', false, []],
-  ])('have their share in a Balanced pool: %s', (_, isThere, expected) => {
+  ])('count in their Balanced pool: %s', (_, isThere, expected) => {
     const cheap = type('cheap', 64, 256, od(0.1));
     const dear = type('dear', 64, 256, od(0.9));
     const held = { annotations: { [annotations.doNotDisrupt]: 'true' } };
@@ -71,7 +71,7 @@ describe('nodes on their way out', () => {
   });
 });
 
-describe('pods that wait', () => {
+describe('pending pods in consolidation', () => {
   // Rule `consolidation/room-of-pending-pods`.
   const late = (count: number): Pod[] => Array.from({ length: count }, (_, i) => pending(`late-${i}`, 3));
   test.each<[string, number, string[]]>([
@@ -84,7 +84,7 @@ describe('pods that wait', () => {
   });
 
   // Rule `consolidation/room-of-pending-pods`.
-  test('lend nobody the room that they need, though not all of them have some', () => {
+  test('keep the room that they need, though not all of them have some', () => {
     const full = { nodes: [node('n0', large), node('n1', large)], pods: [pod('web-0', 'n0', 3)], types: [large] };
     expect(gone(run(full))).toEqual(['n1']);
     const busy = { ...full, pods: [...full.pods, pod('web-1', 'n1', 0.1), ...late(5)] };
@@ -92,7 +92,7 @@ describe('pods that wait', () => {
     expect(gone(run(busy))).toEqual([]);
   });
 
-  test('keep the nodes that hold what a capacity buffer keeps free (capacity-buffers/nodes-are-not-empty)', () => {
+  test('of capacity buffers keep their nodes (capacity-buffers/nodes-are-not-empty)', () => {
     // Two of them to a node.
     const world = { nodes: ['n0', 'n1', 'n2'].map((name) => node(name, large)), types: [large] };
     expect(gone(run({ ...world, more: bufferOf(1, 2) }))).toEqual(['n1', 'n2']);
@@ -118,7 +118,7 @@ describe('pods that wait', () => {
     expect(gone(run(world))).toEqual(expected);
   });
 
-  test('go to a smaller node with the pods beside them, where they are of a capacity buffer', () => {
+  test('of a capacity buffer move to a smaller node with the pods beside them', () => {
     const ofSize = (cpu: number) => ({
       nodes: [node('n0', huge)],
       pods: [pod('web-0', 'n0', cpu)],
@@ -137,7 +137,7 @@ describe('pods that wait', () => {
     expect(reconsiderNodes(again, ['n0'])?.replacements).toEqual(decided!.replacements);
   });
 
-  test('are moved by nobody, and bought nothing for', () => {
+  test('are never moved, and nothing is launched for them', () => {
     const world = {
       nodes: [node('n0', huge), node('n1', small)],
       pods: [pod('web-0', 'n0', 1), pending('late-0', 1)],
@@ -149,7 +149,7 @@ describe('pods that wait', () => {
     }
   });
 
-  test('that fit nowhere hold up nothing', () => {
+  test('that fit nowhere keep no node', () => {
     const world = {
       nodes: [node('n0', large), node('n1', large)],
       pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1), pending('late-0', 500)],
@@ -159,12 +159,12 @@ describe('pods that wait', () => {
   });
 });
 
-describe('a budget that protects empty nodes', () => {
+describe('a budget of 0 nodes for Empty', () => {
   const protecting = pool('default', {
     disruption: { budgets: [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }] },
   });
 
-  test('keeps them from going as underutilized', () => {
+  test('keeps empty nodes from being removed as Underutilized', () => {
     const world = { pools: [protecting], nodes: [node('n0', large), node('n1', large)] };
     const result = run(world);
     expect(gone(result)).toEqual([]);
@@ -172,7 +172,7 @@ describe('a budget that protects empty nodes', () => {
     expect(reconsiderNodes(input(world), ['n0'])).toBeUndefined();
   });
 
-  test('keeps them from going along with others', () => {
+  test('keeps empty nodes out of commands with other nodes', () => {
     const world = {
       pools: [protecting],
       nodes: [node('n0', large), node('n1', huge), node('n2', huge)],
@@ -185,28 +185,25 @@ describe('a budget that protects empty nodes', () => {
 test.each<[string, string, string[]]>([
   ['moments ago', '2026-11-21T11:59:50Z', []],
   ['long ago', '2026-11-21T11:00:00Z', ['n0']],
-])(
-  'pods are not moved to a node that pods came to within its own consolidateAfter: %s',
-  (_, lastPodEventTime, expected) => {
-    const calm = pool('calm', { disruption: { consolidateAfter: '30s' } });
-    const world = {
-      pools: [pool('default'), calm],
-      nodes: [
-        node('n0', small),
-        node('n1', large, {
-          pool: 'calm',
-          claim: { lastPodEventTime },
-          annotations: { [annotations.doNotDisrupt]: 'true' },
-        }),
-      ],
-      pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)],
-      types: [small, large],
-    };
-    expect(gone(run(world))).toEqual(expected);
-  },
-);
+])('pods are not moved to a node within its own consolidateAfter: %s', (_, lastPodEventTime, expected) => {
+  const calm = pool('calm', { disruption: { consolidateAfter: '30s' } });
+  const world = {
+    pools: [pool('default'), calm],
+    nodes: [
+      node('n0', small),
+      node('n1', large, {
+        pool: 'calm',
+        claim: { lastPodEventTime },
+        annotations: { [annotations.doNotDisrupt]: 'true' },
+      }),
+    ],
+    pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)],
+    types: [small, large],
+  };
+  expect(gone(run(world))).toEqual(expected);
+});
 
-describe('prices', () => {
+describe('prices in consolidation rules', () => {
   const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)];
 
   // Rule `disruption-cost/price-of-a-node`.
@@ -214,7 +211,7 @@ describe('prices', () => {
     ['known', {}, ['n0']],
     ['unknown for its zone', { zone: 'z' }, []],
     ['unknown for its capacity type', { capacityType: 'spot' }, []],
-  ])('a node that is not empty goes where its price is %s', (_, options, expected) => {
+  ])('a non-empty node is removed where its price is %s', (_, options, expected) => {
     const world = {
       nodes: [node('n0', large, options), node('n1', large, { annotations: { [annotations.doNotDisrupt]: 'true' } })],
       pods,
@@ -223,12 +220,12 @@ describe('prices', () => {
     expect(gone(run(world))).toEqual(expected);
   });
 
-  test('an empty node goes whatever it costs', () => {
+  test('an empty node is removed whatever its price', () => {
     const world = { nodes: [node('n0', large, { zone: 'z' })], types: [large] };
     expect(run(world).commands).toMatchObject([{ method: 'empty', candidates: ['n0'], priceBefore: 0, priceAfter: 0 }]);
   });
 
-  test('replacements together must be cheaper, whichever offering each launch ends on', () => {
+  test('replacements together have to be cheaper, whichever offering each launch gets', () => {
     const apart = (on: string) => ({ spec: { ...apartBy(labels.hostname, 'web'), nodeName: on } });
     const two = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 1, apart(`n${i}`)));
     const nodes = [node('n0', large), node('n1', large)];
@@ -244,7 +241,7 @@ describe('prices', () => {
   });
 
   // Rules `consolidation/spot-to-spot`, `consolidation/spot-beside-on-demand`.
-  test('spot nodes alone make way for on-demand that is cheaper, not for spot', () => {
+  test('spot nodes alone are replaced by cheaper on-demand, not by spot', () => {
     const own = type('own', 4, 16, { 'a/spot': 0.5 });
     const cheaper = type('cheaper', 4, 16, { 'a/spot': 0.1, 'a/on-demand': 0.3 });
     const world = {
@@ -262,7 +259,7 @@ describe('prices', () => {
   });
 });
 
-test('limits are given back by nodes that go, also by nodes that were launched a command before', () => {
+test('removed nodes free limits, also those launched a command before', () => {
   const limited = pool('default');
   limited.spec.limits = { cpu: '34' };
   const nodes = [node('n0', huge), node('n1', huge)];
@@ -272,7 +269,7 @@ test('limits are given back by nodes that go, also by nodes that were launched a
   expect(result.priceAfter).toBeCloseTo(0.1, 9);
 });
 
-test('every pod moves once where all can go at once', () => {
+test('every pod moves once where all nodes can be removed at once', () => {
   const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, i % 3 === 0 ? huge : large));
   const pods = nodes.flatMap((_, i) => [pod(`web-${i}`, `n${i}`, 1), pod(`api-${i}`, `n${i}`, 0.5)]);
   const { commands } = run({ nodes, pods });
@@ -281,7 +278,7 @@ test('every pod moves once where all can go at once', () => {
   expect(new Set(moved).size).toBe(moved.length);
 });
 
-describe('how often the fleet is planned', () => {
+describe('how often a search plans the fleet', () => {
   const plans = (world: World): number => {
     const withoutEffect = vi.spyOn(Simulation.prototype, 'withoutEffect');
     try {
@@ -294,11 +291,11 @@ describe('how often the fleet is planned', () => {
   const nodes = [0, 1, 2, 3].map((i) => node(`n${i}`, huge));
   const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
 
-  test('once where it ends as it was planned', () => {
+  test('once where commands reach the plan', () => {
     expect(plans({ nodes, pods })).toBe(1);
   });
 
-  test('again where budgets kept it from that', () => {
+  test('again where budgets prevented that', () => {
     const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
     const pools = [pool('default', { disruption: { budgets } })];
     expect(plans({ pools, nodes: [...nodes, node('empty', huge)], pods })).toBe(2);

@@ -9,16 +9,16 @@ const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidatio
 const kept = { annotations: { [annotations.doNotDisrupt]: 'true' } };
 const nothingCheaper = 'there is no cheaper place for its pods';
 
-describe('of nodes that stay is told', () => {
+describe("a search's result for nodes that stay", () => {
   const full = (...names: string[]) => names.map((name) => pod(`web-${name}`, name, 4));
 
-  test('what holds those that may not go, and why the others are not taken', () => {
+  test('has the blocker of each, or why it is not removed', () => {
     const result = run({ nodes: [node('n0', large), node('n1', large, kept)], pods: full('n0', 'n1'), types: [large] });
     expect(result.held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') as string }]);
     expect(result.notTaken).toEqual([{ node: 'n0', why: nothingCheaper }]);
   });
 
-  test('nothing where they are gone, and nothing of what came', () => {
+  test('leaves out nodes that are gone, and replacements', () => {
     const result = run({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1)] });
     expect(result.commands).toHaveLength(1);
     expect([result.held, result.notTaken]).toEqual([[], []]);
@@ -30,7 +30,7 @@ describe('of nodes that stay is told', () => {
     ['none goes as underutilized', [{ nodes: '100%' }, { nodes: '0', reasons: ['Underutilized'] }], false],
     ['none goes as either', [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty', 'Underutilized'] }], true],
     ['none goes as empty', [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }], false],
-  ])('that budgets hold them, where it is so for whatever reason: %s', (_, budgets, isHeld) => {
+  ])('names budgets where they block for every reason: %s', (_, budgets, isHeld) => {
     const pools = [pool('default', { disruption: { budgets: [...budgets] } })];
     const { held, notTaken } = run({ pools, nodes: [node('n0', large)], pods: full('n0'), types: [large] });
     const why = 'no node of its NodePool may be disrupted now (budgets, windows or rates)';
@@ -38,7 +38,7 @@ describe('of nodes that stay is told', () => {
     expect(notTaken).toEqual(isHeld ? [] : [{ node: 'n0', why: nothingCheaper }]);
   });
 
-  test('that budgets hold no other', () => {
+  test('names budgets for no other node', () => {
     const pools = [pool('default'), pool('held', { disruption: { budgets: [{ nodes: '0' }] } })];
     const nodes = [
       node('n0', large),
@@ -49,7 +49,7 @@ describe('of nodes that stay is told', () => {
     expect(held.map((each) => each.node).sort()).toEqual(['n1', 'n2']);
   });
 
-  test('the best that was rejected, with what it would have saved', () => {
+  test('has the best rejected command with its saving', () => {
     const leaner = type('leaner', 4, 16, od(0.199));
     const result = run({ nodes: [node('n0', large)], pods: full('n0'), types: [large, leaner] });
     expect(result.commands).toEqual([]);
@@ -63,21 +63,21 @@ describe('of nodes that stay is told', () => {
     expect(result.notTaken).toEqual([{ node: 'n0', why: result.rejected[0]!.why }]);
   });
 
-  test('not why, by a search that was stopped', () => {
+  test('has no reasons where the search was stopped', () => {
     const world = { nodes: [node('n0', large)], pods: full('n0'), types: [large] };
     const stopped = consolidateFleet(input(world), () => true);
     expect([stopped.notTaken, stopped.cutShort]).toEqual([[], true]);
   });
 });
 
-describe('what cannot be read is left out by name', () => {
+describe('unparsable objects in a search are left out by name', () => {
   const world: World = { nodes: [node('n0', large), node('n1', small)] };
 
-  test('and nothing is said where all can be read', () => {
+  test('and none is reported where all can be parsed', () => {
     expect(run(world)).not.toHaveProperty('setAside');
   });
 
-  test('with the commands for the rest', () => {
+  test('and commands for the rest are found', () => {
     const bad = { ...pool('bad'), spec: undefined as never };
     const result = run({ ...world, pools: [pool('default'), bad], pods: [] });
     expect(result.setAside).toEqual([expect.objectContaining({ name: 'bad' })]);
@@ -85,7 +85,7 @@ describe('what cannot be read is left out by name', () => {
   });
 });
 
-test('a node that is looked at alone goes, or stays for a reason', () => {
+test('a single validated node is removed, or stays with a reason', () => {
   const world: World = { nodes: [node('n0', huge), node('n1', large, kept)], pods: [pod('web-0', 'n0', 1)] };
   expect(reconsiderNodes(input(world), ['n0'])).toMatchObject({ decision: 'delete', moves: [{ to: 'n1' }] });
   expect(whyStays(input(world), 'n0')).toBeUndefined();

@@ -34,10 +34,10 @@ const numbered = (
   options?: NodeOptions,
 ): { nodes: Node[]; nodeClaims: NodeClaim[] }[] => Array.from({ length: count }, (_, i) => node(`n${i}`, of, options));
 
-describe('a search that is to end', () => {
+describe('a search with a deadline', () => {
   const world = { pools: [pool('default')], nodes: numbered(5, small) };
 
-  test('gives what it has by then, and says so', () => {
+  test('returns the commands found by then, and says that it was cut short', () => {
     const whole = consolidateFleet(input(world));
     expect(gone(whole)).toHaveLength(5);
     expect(whole.cutShort).toBeUndefined();
@@ -45,14 +45,14 @@ describe('a search that is to end', () => {
   });
 });
 
-describe('budgets', () => {
+describe('budgets in a consolidation search', () => {
   test.each<[string, string, NodeOptions | undefined, number]>([
     ['30% of ten', '30%', undefined, 3],
     ['30% of ten, one not ready', '30%', { ready: false }, 2],
     ['5% of ten, rounded up', '5%', undefined, 1],
     ['a number', '4', undefined, 4],
     ['none', '0', undefined, 0],
-  ])('%s bounds one command', (_, nodes, last, expected) => {
+  ])('%s limits one command', (_, nodes, last, expected) => {
     const all = [...numbered(9, small), node('n9', small, last)];
     const result = run(
       { pools: [pool('default', { disruption: { budgets: [{ nodes }] } })], nodes: all },
@@ -62,7 +62,7 @@ describe('budgets', () => {
     if (expected > 0) expect(result.commands[0]).toMatchObject({ method: 'empty', decision: 'delete', moves: [] });
   });
 
-  test('reasons tell empty nodes from underutilized ones', () => {
+  test('with reasons separate empty from underutilized nodes', () => {
     const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
     const world = {
       pools: [pool('default', { disruption: { budgets } })],
@@ -72,7 +72,7 @@ describe('budgets', () => {
     expect(gone(run(world))).toEqual(['n2']);
   });
 
-  test('a closed window does not bind', () => {
+  test('outside their schedule do not apply', () => {
     const budgets = [{ nodes: '0', schedule: '0 3 * * *', duration: '1h' }];
     expect(
       gone(run({ pools: [pool('default', { disruption: { budgets } })], nodes: numbered(2, small) })),
@@ -80,7 +80,7 @@ describe('budgets', () => {
   });
 });
 
-describe('empty nodes', () => {
+describe('empty nodes in a consolidation search', () => {
   /** Spot of which nothing more can be bought: the pool asks for on-demand. */
   const bargain = type('bargain', 8, 32, { 'a/spot': 0.05, 'a/on-demand': 0.9 });
   const pools = [
@@ -88,14 +88,14 @@ describe('empty nodes', () => {
   ];
   const full = ['n0', 'n1'].flatMap((name) => [pod(`${name}-a`, name, 2), pod(`${name}-b`, name, 2)]);
 
-  test('one that is cheap for its size takes in the pods of dearer ones', () => {
+  test('take pods of dearer nodes where they are cheap for their size', () => {
     const nodes = [node('n0', large), node('n1', large), node('n2', bargain, { capacityType: 'spot' })];
     const result = run({ pools, nodes: [...nodes, node('n3', small)], pods: full, types: [small, large, bargain] });
     expect(gone(result)).toEqual(['n0', 'n1', 'n3']);
     expect(result.priceAfter).toBeCloseTo(0.05, 9);
   });
 
-  test('one that nothing may move to goes in the end', () => {
+  test('that take no pods are removed in the end', () => {
     const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
     const closed = pools.map((each) => ({
       ...each,
@@ -106,7 +106,7 @@ describe('empty nodes', () => {
   });
 });
 
-describe('which nodes may go', () => {
+describe('candidates of a consolidation search', () => {
   const guard = (name: string, allowed: number, more: object = {}): PodDisruptionBudget => ({
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
@@ -162,13 +162,13 @@ describe('which nodes may go', () => {
     if (expected === 0) expect(result.held.map((each) => each.node)).toEqual(['n0', 'n1']);
   });
 
-  test('nodes that a disruption holds, or with pods on their way, stay', () => {
+  test('exclude nodes of another disruption and nominated nodes', () => {
     expect(gone(run(pair(), { claimed: new Set(['uid-n0']) }))).toEqual(['n1']);
     expect(gone(run(pair(), { nominated: new Set(['n1']) }))).toEqual(['n0']);
   });
 
   // Rule `disruption-cost/of-a-node`.
-  test('pods of the lowest priority do not keep a node', () => {
+  test('include nodes with pods of the lowest priority', () => {
     const world = pair({ spec: { priority: -(2 ** 31) } as Pod['spec'] });
     const policy = pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } });
     const [command] = run({
@@ -180,7 +180,7 @@ describe('which nodes may go', () => {
   });
 
   // Rules `consolidation/pods-without-weight`, `disruption-cost/of-a-pod`.
-  test('nor do they where they find no other place, or where nobody knows what the node costs', () => {
+  test("include those also where such pods fit nowhere, or the node's price is unknown", () => {
     const low = { spec: { priority: -(2 ** 31) } };
     const pods = [pod('web-0', 'n0', 3, low), pod('web-1', 'n1', 3)];
     const world = { nodes: [node('n0', large), node('n1', large)], pods, types: [large] };
@@ -191,7 +191,7 @@ describe('which nodes may go', () => {
   });
 
   // Rule `consolidation/pods-on-their-way-out`.
-  test('terminating pods of a Deployment do not count, those of a StatefulSet do', () => {
+  test('ignore terminating pods of a Deployment, not those of a StatefulSet', () => {
     const terminating = (kind: string): Partial<Pod> => ({
       metadata: {
         deletionTimestamp: '2026-11-21T11:59:59Z',
@@ -207,14 +207,14 @@ describe('which nodes may go', () => {
   });
 });
 
-describe('where pods go', () => {
+describe('targets of pods in a consolidation search', () => {
   // Rule `consolidation/room-on-starting-nodes`.
-  test('not to nodes that are not initialized', () => {
+  test('exclude uninitialized nodes', () => {
     const nodes = [node('n0', large), node('n1', large, { initialized: false })];
     expect(run({ nodes, pods: [pod('web-0', 'n0', 3)], types: [large] }).commands).toEqual([]);
   });
 
-  test('room that pending pods have now stays theirs', () => {
+  test('leave pending pods the room that they have', () => {
     const nodes = [node('n0', large), node('n1', large)];
     const pods = [pod('web-0', 'n0', 3), pod('web-1', 'n1', 1)];
     const waiting = pod('late-0', '', 1);
@@ -222,7 +222,7 @@ describe('where pods go', () => {
     expect(gone(run({ nodes, pods: [...pods, waiting, pod('late-1', '', 3)], types: [large] }))).toEqual([]);
   });
 
-  test('apart where anti-affinity says so', () => {
+  test('keep anti-affinity', () => {
     const world = { nodes: numbered(3, large), types: [large] };
     const pods = [apart('web-0', 'n0'), apart('web-1', 'n1'), pod('other-0', 'n2', 1)];
     const result = run({ ...world, pods });
@@ -230,7 +230,7 @@ describe('where pods go', () => {
     expect(result.nodesAfter).toBe(2);
   });
 
-  test('spread over zones as before', () => {
+  test('keep spread over zones', () => {
     const spread = {
       spec: {
         topologySpreadConstraints: [
@@ -250,8 +250,8 @@ describe('where pods go', () => {
   });
 });
 
-describe('replacements', () => {
-  test('a node that is too large makes way for a cheaper one', () => {
+describe('replacements in a consolidation search', () => {
+  test('an oversized node is replaced by a cheaper one', () => {
     const result = run({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1)] });
     expect(result.commands).toMatchObject([
       {
@@ -267,7 +267,7 @@ describe('replacements', () => {
     expect(result.commands[0]!.replacements[0]!.instanceTypes).not.toContain('huge');
   });
 
-  test('several nodes make way for several cheaper ones', () => {
+  test('several nodes are replaced by several cheaper ones', () => {
     // Each pod needs a node of its own, for which a small one does.
     const result = run({ nodes: numbered(3, huge), pods: [0, 1, 2].map((i) => apart(`web-${i}`, `n${i}`)) });
     expect(result).toMatchObject({ nodesAfter: 3 });
@@ -279,7 +279,7 @@ describe('replacements', () => {
   test.each([
     ['for a quarter less', 0.074, 2],
     ['not for a fifth less: nobody can tell pods which of them to go to', 0.08, 0],
-  ])('one node makes way for two: %s', (_, price, expected) => {
+  ])('one node is replaced by two: %s', (_, price, expected) => {
     const half = type('half', 2, 8, { 'a/on-demand': price });
     const whole = type('whole', 4, 16, { 'a/on-demand': 0.2 });
     const world = { nodes: [node('n0', whole)], pods: [0, 1].map((i) => pod(`web-${i}`, 'n0', 1.5)) };
@@ -290,7 +290,7 @@ describe('replacements', () => {
   test.each([
     ['the dearer one by a little, whatever runs on it', 0, 'n0'],
     ['the one with few pods, where moving more is worth more than that', 0.1, 'n1'],
-  ])('of two nodes one goes: %s', (_, disruptionWeight, expected) => {
+  ])('one of two nodes is removed: %s', (_, disruptionWeight, expected) => {
     const dearer = type('dearer', 4, 16, od(0.202));
     const world: World = {
       nodes: [node('n0', dearer), node('n1', large)],
@@ -300,7 +300,7 @@ describe('replacements', () => {
     expect(gone(run(world, { disruptionWeight }))).toEqual([expected]);
   });
 
-  test('what moves put pods on lately is replaced for much of an average node alone, and deleted as ever', () => {
+  test('a node that got pods by a recent move is replaced only for a large saving, and deleted as usual', () => {
     // 0.4 for 0.2 saves 0.2; the two nodes cost 0.6 on average.
     const tight = type('tight', 8, 32, od(0.4));
     const full = { annotations: { [annotations.doNotDisrupt]: 'true' } };
@@ -318,7 +318,7 @@ describe('replacements', () => {
     expect(gone(run(world(12), again(0.4, 'n0')))).toEqual(['n0']);
   });
 
-  test('a replacement saves the share of the fleet that the pods it moves are worth', () => {
+  test('a replacement has to save the share of the fleet that its moved pods are worth', () => {
     // 0.2 for 0.18: a tenth for all pods.
     const leaner = type('leaner', 4, 16, od(0.18));
     const world = { nodes: [node('n0', large)], pods: [pod('web-0', 'n0', 3)], types: [large, leaner] };
@@ -336,7 +336,7 @@ describe('replacements', () => {
     expect(gone(run(world, { disruptionWeight: 0.02 }))).toEqual([]);
   });
 
-  test('a small node makes way for two where that is asked to save much of an average one', () => {
+  test('a small node is replaced by two only where that saves the required share of an average node', () => {
     // 0.4 for 0.2 saves 0.2; the two nodes cost 0.6 on average.
     const tight = type('tight', 8, 32, od(0.4));
     const world: World = {
@@ -349,7 +349,7 @@ describe('replacements', () => {
     expect(gone(run(world, { leastSplitShare: 0.4 }))).toEqual([]);
   });
 
-  test('on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand (consolidation/pinned-to-spot)', () => {
+  test('on-demand with cheaper spot is replaced by spot alone, so that no launch falls back to on-demand (consolidation/pinned-to-spot)', () => {
     const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
     const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });
     const [replacement] = result.commands[0]!.replacements;
@@ -358,7 +358,7 @@ describe('replacements', () => {
   });
 
   // Rule `consolidation/no-dearer-launch`.
-  test('a type whose dearest zone is no cheaper does not count', () => {
+  test('a type whose dearest zone is no cheaper is excluded', () => {
     const pricey = type('small', 2, 8, { 'a/spot': 0.05, 'b/spot': 0.3 });
     const world = { nodes: [node('n0', large)], pods: [pod('web-0', 'n0', 1)] };
     expect(run({ ...world, types: [large, pricey] }).commands).toEqual([]);
@@ -392,7 +392,7 @@ describe('replacements', () => {
     ],
     ['enough types', 15, true, undefined],
     ['nothing cheaper', 0, true, 'there is no cheaper place for its pods'],
-  ])('why a spot node stays is told: %s (consolidation/spot-to-spot)', (_, cheaper, spotToSpot, expected) => {
+  ])('the reason why a spot node stays: %s (consolidation/spot-to-spot)', (_, cheaper, spotToSpot, expected) => {
     const types = [
       type('own', 4, 16, { 'a/spot': 0.5 }),
       ...Array.from({ length: cheaper }, (_each, i) => type(`t${i}`, 4, 16, { 'a/spot': 0.1 + i / 1000 })),
@@ -403,7 +403,7 @@ describe('replacements', () => {
   });
 
   // Rule `min-values/at-replacement`.
-  describe('minValues of replacements', () => {
+  describe('minValues of replacements in a search', () => {
     const family = 'example.com/family';
     const asking = (key: string, minValues: number) => [
       pool('default', { requirements: [{ key, operator: 'Exists', minValues }] }),
@@ -426,7 +426,7 @@ describe('replacements', () => {
       ['16 types', labels.instanceType, 16, 16],
       ['three families, of which the fifteen cheapest types are one', family, 3, 18],
       ['two types', labels.instanceType, 2, 15],
-    ])('spot for spot lists as many as come to %s', (_, key, minValues, expected) => {
+    ])('spot for spot lists as many types as give %s', (_, key, minValues, expected) => {
       const world = { pools: asking(key, minValues), nodes, pods, types: [ofFamily(own, 'x'), ...twenty] };
       const [command] = run(world, { spotToSpot: true }).commands;
       expect(command?.replacements[0]?.instanceTypes).toHaveLength(expected);
@@ -437,7 +437,7 @@ describe('replacements', () => {
     test.each<[string, InstanceType[], string[]]>([
       ['one is cheaper, of two that hold the pods', [large, type('cheaper', 4, 16, od(0.1))], []],
       ['two are', [large, type('cheaper', 4, 16, od(0.1)), type('cheap', 4, 16, od(0.11))], ['n0']],
-    ])('BestEffort asks for as many as there are: %s', (_, types, expected) => {
+    ])('BestEffort requires as many values as exist: %s', (_, types, expected) => {
       const world = {
         pools: asking(labels.instanceType, types.length === 2 ? 3 : 2),
         nodes: [node('n0', large)],
@@ -449,7 +449,7 @@ describe('replacements', () => {
     });
   });
 
-  test('where a type that goes is among those that could come, only what is cheaper than it may (consolidation/same-type)', () => {
+  test("where a candidate's type could be launched, only what is cheaper than it is allowed (consolidation/same-type)", () => {
     const own = type('own', 4, 16, od(0.2));
     const cheaper = type('cheaper', 4, 16, od(0.15));
     const dearer = type('dearer', 4, 16, od(0.3));
@@ -466,13 +466,13 @@ describe('replacements', () => {
     expect(run({ ...world, types: [own, dearer] }).commands).toEqual([]);
   });
 
-  test('no node makes way for another of its own type at its own price', () => {
+  test('no node is replaced by its own type at its own price', () => {
     // Two full large nodes could only become two large nodes.
     const pods = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 4));
     expect(run({ nodes: numbered(2, large), pods, types: [large] }).commands).toEqual([]);
   });
 
-  test('pods of many nodes go to replacements sized for all of them, within the budget of each command', () => {
+  test('replacements are sized for the pods of many nodes, within the budget of each command', () => {
     const nodes = numbered(8, huge);
     const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 2));
     const result = run({ pools: [pool('default', { disruption: { budgets: [{ nodes: '2' }] } })], nodes, pods });
@@ -483,7 +483,7 @@ describe('replacements', () => {
   });
 });
 
-describe('a decision looked at again', () => {
+describe('validating a command', () => {
   const medium = type('medium', 6, 24, od(0.35));
   const world: World = {
     nodes: [node('n0', huge)],
@@ -495,23 +495,23 @@ describe('a decision looked at again', () => {
       ({ cheapest }) => cheapest.instanceType,
     );
 
-  test('comes to what is cheapest', () => {
+  test('gives what is cheapest now', () => {
     expect(launched({})).toEqual(['small', 'small', 'small']);
   });
 
-  test('holds with as many replacements as it was to launch, though more would be cheaper', () => {
+  test('passes with the recorded number of replacements, though more would be cheaper', () => {
     expect(launched({ mostReplacements: 1 })).toEqual(['medium']);
     expect(launched({ mostReplacements: 3 })).toEqual(['small', 'small', 'small']);
   });
 
-  test('needs no replacement where what was launched for it is there', () => {
+  test('passes without a replacement where the launched one exists', () => {
     const there = { ...world, nodes: [...world.nodes, node('n1', medium)] };
     const again = reconsiderNodes({ ...input(there), mostReplacements: 0 }, ['n0']);
     expect(again).toMatchObject({ decision: 'delete', replacements: [] });
     expect(again?.moves.map(({ to }) => to)).toEqual(['n1', 'n1', 'n1']);
   });
 
-  describe('as it was decided', () => {
+  describe('as it was recorded', () => {
     // Three pods fit a half, for 0.28; all nine a bulk, for 0.75.
     const half = type('half', 6, 24, od(0.28));
     const bulk = (price: number): InstanceType => type('bulk', 18, 72, od(price));
@@ -530,27 +530,27 @@ describe('a decision looked at again', () => {
         ({ cheapest }) => cheapest.instanceType,
       );
 
-    test('it is what the cheapest fleet does with the node, which by itself would come to something else', () => {
+    test('passes where the cheapest fleet does the same with the node, which alone would be handled otherwise', () => {
       expect(first.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['bulk']);
       expect(again(all)).toEqual(['bulk']);
       const alone = reconsiderNodes({ ...input(all), mostReplacements: 1 }, first.candidates);
       expect(alone?.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['half']);
     });
 
-    test('it does no more where a type that was to be launched is not offered, or saves nothing', () => {
+    test('fails where a recorded type is no longer offered, or saves nothing', () => {
       expect(first.replacements[0]?.instanceTypes).toContain('bulk');
       expect(again(fleet([half, huge]))).toBeUndefined();
       expect(again(fleet([half, bulk(0.76), huge]))).toEqual(['bulk']);
       expect(again(fleet([half, bulk(1.1), huge]))).toBeUndefined();
     });
 
-    test('it does no more where another pod has come that finds no place', () => {
+    test('fails where a new pod fits nowhere', () => {
       const node0 = first.candidates[0]!;
       expect(again(fleet([half, bulk(0.75), huge], { pods: [...pods, pod('late', node0, 15)] }))).toBeUndefined();
     });
   });
 
-  describe('of pods of which each could take the only place of another', () => {
+  describe('with pods that could each take the only place of another', () => {
     /** Room for a pod of 1 CPU is on n1 alone, room for one of half a CPU on both; pods with affinity are placed last. */
     const kept = (name: string, at: string, cpu: number): Pod =>
       pod(name, at, cpu, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
@@ -570,30 +570,30 @@ describe('a decision looked at again', () => {
     const again = (more: Partial<ConsolidationInput>, there = tight) =>
       reconsiderNodes({ ...input(there), mostReplacements: 0, ...more }, ['n0'])?.moves;
 
-    test('it is what was decided, by Node or by NodeClaim', () => {
+    test('passes as recorded, by Node or by NodeClaim', () => {
       expect(run(tight).commands).toMatchObject([{ candidates: ['n0'], moves }]);
       expect(again({ decided: [], decidedMoves: moves })).toEqual(moves);
       const byClaim = moves.map(({ pod: name, to }) => ({ pod: name, to: `claim-${to}` }));
       expect(again({ decided: [], decidedMoves: byClaim })).toEqual(moves);
     });
 
-    test('it is found again where the decision does not tell where pods go, or tells of nodes and pods that are gone', () => {
+    test('is searched again where the record lacks targets, or names nodes and pods that are gone', () => {
       expect(again({})).toEqual(moves);
       const gone = [{ pod: 'default/gone', to: 'n1' }, { pod: 'default/affine', to: 'gone' }, moves[1]!]; // prettier-ignore
       expect(again({ decided: [], decidedMoves: gone })).toEqual(moves);
     });
 
-    test('it is none where another pod has taken the place meanwhile', () => {
+    test('fails where another pod has taken the place', () => {
       const late = { ...tight, pods: [...(tight.pods ?? []), kept('late', 'n1', 0.5)] };
       expect(again({ decided: [], decidedMoves: moves }, late)).toBeUndefined();
     });
   });
 
-  test('tells of more where it cannot do with so few', () => {
+  test('gives more replacements where fewer are not possible', () => {
     expect(launched({ mostReplacements: 0 })).toEqual(['small', 'small', 'small']);
   });
 
-  test('keeps to the node that a plan of several commands launches for all of them', () => {
+  test('keeps the node that several commands of a plan share', () => {
     const nodes = numbered(8, huge);
     const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 2));
     const all = { pools: [pool('default', { disruption: { budgets: [{ nodes: '2' }] } })], nodes, pods };
@@ -603,8 +603,8 @@ describe('a decision looked at again', () => {
   });
 });
 
-describe('nodes that are consolidatable in a moment', () => {
-  test('are planned with from the time on that is asked for', () => {
+describe('nodes that are consolidatable soon', () => {
+  test('are included in the plan from the given time on', () => {
     const lastPodEventTime = new Date(now - 20_000).toISOString();
     const after = pool('default', { disruption: { consolidateAfter: '30s' } });
     const world: World = { pools: [after], nodes: [node('n0', large, { claim: { lastPodEventTime } })] };
@@ -614,7 +614,7 @@ describe('nodes that are consolidatable in a moment', () => {
   });
 });
 
-describe('NodePools that have nothing to do with each other', () => {
+describe('unrelated NodePools in a search', () => {
   const narrow = type('narrow', 2, 16, od(0.126));
   const wide = type('wide', 4, 16, od(0.17));
   const only = (...types: string[]) => [{ key: labels.instanceType, operator: 'In' as const, values: types }];
@@ -633,18 +633,18 @@ describe('NodePools that have nothing to do with each other', () => {
       candidates.join('+'),
     );
 
-  test('each one saves though the others cannot', () => {
+  test('each saves though others cannot', () => {
     expect(pairs(['x'])).toEqual(['n0+n2']);
     expect(pairs(['y'])).toEqual(['n1+n4']);
     expect(pairs(['z'])).toEqual(['n3+n5']);
   });
 
-  test('what saves takes nothing along that does not', () => {
+  test('commands that save take no candidates along that do not', () => {
     expect(pairs(['x', 'y']).sort()).toEqual(['n0+n2', 'n1+n4']);
   });
 });
 
-test('two yellow and three red pods on two nodes end on the one node that holds them for less', () => {
+test('two yellow and three red pods on two nodes end on one cheaper node', () => {
   const types = [type('c.4x8', 4, 8, od(0.17)), type('r.2x16', 2, 16, od(0.13)), type('m.5x20', 5, 20, od(0.22))];
   const sized = (name: string, on: string, memory: string): Pod =>
     pod(name, on, 1, {
@@ -671,7 +671,7 @@ test('two yellow and three red pods on two nodes end on the one node that holds 
   expect(run({ ...world, types: [...types.slice(0, 2), type('m.5x20', 5, 20, od(0.31))] }).commands).toEqual([]);
 });
 
-test('one node for all where the cheaper several would be of a type that goes (consolidation/several-nodes)', () => {
+test("one replacement for all where several cheaper ones would be of a candidate's type (consolidation/several-nodes)", () => {
   const wide = type('wide', 4, 8, od(0.17));
   const tall = type('tall', 2, 16, od(0.126));
   const big = type('big', 8, 32, od(0.3));
@@ -700,7 +700,7 @@ test('one node for all where the cheaper several would be of a type that goes (c
   expect(result.priceAfter).toBeCloseTo(0.3);
 });
 
-describe('Balanced', () => {
+describe('consolidationPolicy Balanced in a search', () => {
   /** Deleting n0 saves `price` of 1, and disrupts `pods` of the pool's pods. */
   const world = (price: number, podsOnFirst: number, podsOnSecond: number): World => {
     const first = type('first', 64, 256, od(price));
@@ -720,14 +720,14 @@ describe('Balanced', () => {
   test.each<[string, number, string[]]>([
     ['0.49', 0.245, []],
     ['0.5', 0.25, ['n0']],
-  ])('a move that scores %s (consolidation/balanced)', (_, price, expected) => {
+  ])('a command that scores %s (consolidation/balanced)', (_, price, expected) => {
     expect(gone(run(world(price, 49, 49)))).toEqual(expected);
   });
 });
 
 // Karpenter looks at the first hundred, and gives up after a minute: what comes last may never be reached.
 // Rule `consolidation/all-nodes-are-considered`.
-test('the node that is worth least of hundreds is looked at in the same pass: no cursor is needed', () => {
+test('the least valuable of hundreds of nodes is considered in the same search', () => {
   const crumb = type('crumb', 2, 8, od(0.001));
   const spare = node('spare', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } });
   const full = numbered(300, large);
@@ -749,7 +749,7 @@ test('the node that is worth least of hundreds is looked at in the same pass: no
   expect(command?.moves).toHaveLength(19);
 });
 
-test('equal input gives equal commands, in whatever order objects come', () => {
+test('equal input gives equal commands, in any order of objects', () => {
   const nodes = numbered(6, large);
   const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
   const result = run({ nodes, pods });

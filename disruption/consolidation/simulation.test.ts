@@ -27,15 +27,15 @@ function attempt(simulation: Simulation, from: readonly string[], targets: reado
 }
 const moving = (...args: Parameters<typeof attempt>): Outcome => attempt(...args)!;
 
-describe('what removing a node is worth', () => {
-  test('is its price less new capacity for its pods, for each unit of its disruption cost', () => {
+describe('simulated removal: what it has to save', () => {
+  test('its price less new capacity for its pods is compared per disruption cost', () => {
     const simulation = simulationOf({ nodes: [node('n0', large), node('n1', large)], pods: [whole('web-0', 'n0')] });
     const [n0, n1] = named(simulation, 'n0', 'n1');
     expect(simulation.savingOf(n1!)).toBeCloseTo(0.2, 9);
     expect(simulation.savingOf(n0!)).toBeCloseTo((0.2 - 0.1) / 2, 9);
   });
 
-  test('must be the share of the fleet that its pods are of all pods', () => {
+  test("is the fleet's share that its pods have of all pods", () => {
     const pods = [0, 1, 2].map((i) => pod(`web-${i}`, 'n0', 1));
     const world = { nodes: [node('n0', large), node('n1', large)], pods: [...pods, pod('web-3', 'n1', 1)] };
     const weighed = simulationOf(world, { disruptionWeight: 0.1 });
@@ -45,17 +45,17 @@ describe('what removing a node is worth', () => {
     expect(free.disruptionOf(free.nodes)).toBe(0);
   });
 
-  test('is nothing to ask for where no pod runs', () => {
+  test('is 0 where no pod runs', () => {
     const empty = simulationOf({ nodes: [node('n0', large)] }, { disruptionWeight: 0.1 });
     expect(empty.disruptionOf(empty.nodes)).toBe(0);
   });
 });
 
-describe('pods of a node without a place', () => {
+describe('simulated removal: pods that fit nowhere and cost nothing', () => {
   const nodes = [node('n0', huge), node('n1', large)];
 
   // Rule `consolidation/pods-without-weight`.
-  test('are evicted, and count for nothing from then on', () => {
+  test('are evicted, and no longer counted', () => {
     const simulation = simulationOf({
       nodes: [...nodes, node('n2', huge)],
       pods: [pod('web-0', 'n0', 1), pending('late-0', 15)],
@@ -69,7 +69,7 @@ describe('pods of a node without a place', () => {
   });
 });
 
-describe('what stays on a node that may go', () => {
+describe('simulated removal: pods that stay on a candidate', () => {
   const owned = (kind: string) => ({ ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o' }] });
   const agent = pod('agent-0', 'n1', 1, { metadata: { name: 'agent-0', namespace: 'default', ...owned('DaemonSet') } });
   const done = pod('done-0', 'n1', 2, { status: { phase: 'Succeeded' } });
@@ -83,13 +83,13 @@ describe('what stays on a node that may go', () => {
     return simulation.attempts.byPlacing(named(simulation, 'n0')) !== undefined;
   };
 
-  test('takes its room, once, unless it has ended', () => {
+  test('use its room, once, unless they have ended', () => {
     expect([fits(2), fits(2.5)]).toEqual([true, false]);
   });
 });
 
-describe('an outcome that is undone', () => {
-  test('leaves all as it was', () => {
+describe('simulated removal: an undone outcome', () => {
+  test('leaves everything as before', () => {
     const simulation = simulationOf({ nodes: [node('n0', huge), node('n1', large)], pods: [pod('web-0', 'n0', 3)] });
     const before = stateOf(simulation);
     expect(placed(moving(simulation, ['n0'], ['n1']))).toEqual(['n1: web-0']);
@@ -98,7 +98,7 @@ describe('an outcome that is undone', () => {
   });
 });
 
-describe('an outcome that is applied', () => {
+describe('simulated removal: an applied outcome', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large), node('n2', large)],
     pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2), pod('own-0', 'n1', 0.5), pending('late-0', 0.5)],
@@ -120,7 +120,7 @@ describe('an outcome that is applied', () => {
     expect(simulation.nodes.at(-1)).toBe(launched);
   });
 
-  test('adds nodes that count, take pods and may go like any other', () => {
+  test('adds launches that count, take pods and are removable like other nodes', () => {
     const simulation = simulationOf(world);
     const [launched] = simulation.apply(moving(simulation, ['n0'], ['n1']), nameOf);
     expect(launched).toMatchObject({
@@ -135,7 +135,7 @@ describe('an outcome that is applied', () => {
     expect(placed(moving(simulation, ['new-0'], ['n2']))).toEqual(['n2: db-0']);
   });
 
-  test('adds nodes that may go only while empty where their NodePool says so', () => {
+  test('adds launches that are removable only while empty under WhenEmpty', () => {
     const pools = [pool('default'), pool('calm', { disruption: { consolidationPolicy: 'WhenEmpty' } })];
     const web = pod('web-0', 'n0', 1, { spec: { nodeName: 'n0', nodeSelector: { [labels.nodePool]: 'calm' } } });
     const simulation = simulationOf({ ...world, pods: [web], pools });
@@ -143,7 +143,7 @@ describe('an outcome that is applied', () => {
     expect(launched).toMatchObject({ onlyEmpty: true, nodePool: 'calm', pool: pools[1] });
   });
 
-  test('costs what its replacements are sure to cost', () => {
+  test('costs the guaranteed price of its replacements', () => {
     const simulation = simulationOf(world);
     const outcome = moving(simulation, ['n0'], ['n1']);
     const [claim] = simulation.describe(outcome)!;
@@ -152,7 +152,7 @@ describe('an outcome that is applied', () => {
   });
 
   // Rule `disruption-cost/of-a-pod`.
-  test('makes a node dearer to disturb by what its new pods cost, none less than nothing', () => {
+  test("raises a node's disruption cost by that of its new pods, none below zero", () => {
     const cheap = pod('cheap-0', 'n0', 1, { spec: { priority: -(2 ** 30), nodeName: 'n0' } });
     const dear = pod('dear-0', 'n0', 1, {
       metadata: { name: 'dear-0', annotations: { [annotations.podDeletionCost]: String(2 ** 27) } },
@@ -165,7 +165,7 @@ describe('an outcome that is applied', () => {
     expect(other.apply(moving(other, ['n0'], []), nameOf).map(({ cost }) => cost)).toEqual([1 + 2]);
   });
 
-  test('takes room for a capacity buffer along to its launch, where it waits as before', () => {
+  test("moves a capacity buffer's room to its launch, where it waits as before", () => {
     const simulation = simulationOf({ nodes: world.nodes, pods: [pod('web-0', 'n0', 1)], more: bufferOf(1, 1) });
     const outcome = moving(simulation, ['n0'], []);
     expect(bought(outcome)).toEqual(['small: spare-buffer-0, web-0']);
@@ -178,12 +178,12 @@ describe('an outcome that is applied', () => {
   });
 });
 
-describe('what is settled without effect', () => {
+describe('simulated removal: withoutEffect', () => {
   const world: World = {
     nodes: [node('n0', huge), node('n1', large)],
     pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2), pod('own-0', 'n1', 0.5), pending('late-0', 0.5)],
   };
-  test('is seen meanwhile and forgotten afterwards', () => {
+  test('changes are visible within it and forgotten afterwards', () => {
     const simulation = simulationOf(world);
     const before = stateOf(simulation);
     const meanwhile = simulation.withoutEffect(1, () => {
@@ -198,7 +198,7 @@ describe('what is settled without effect', () => {
     expect(stateOf(simulation)).toEqual(before);
   });
 
-  test('launches nothing above the given price, which holds only meanwhile', () => {
+  test('launches cost no more than the given price within it', () => {
     const simulation = simulationOf(world);
     const isFound = (): boolean => {
       const outcome = attempt(simulation, ['n0'], ['n1']);

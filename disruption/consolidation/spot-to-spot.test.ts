@@ -14,6 +14,6 @@ test.each([
   { available: 60, least: 18, types: 18 },
   { available: 16, least: 18, types: 16 },
   { available: 15, least: 18, types: 15 },
-])('of $available types as many as minValues needs: $least', ({ available, least, types }) => {
+])('with $available types, as many as minValues needs: $least', ({ available, least, types }) => {
   expect(typesOfSpotToSpot(available, (count) => count < least)).toBe(types);
 });

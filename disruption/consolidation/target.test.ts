@@ -39,8 +39,8 @@ function target(nodes: Readonly<Record<string, Given>>, estimate: Partial<Estima
   return [keep, remove].map((some) => some.map(({ name }) => name).join());
 }
 
-describe('the nodes that are kept', () => {
-  test('are the cheapest for what they hold, until all pods have room', () => {
+describe('nodes chosen to stay in a fleet plan', () => {
+  test('are the cheapest for their pods, until all pods have room', () => {
     expect(
       target({
         a: { price: 4, load: 2, free: 3 },
@@ -51,36 +51,36 @@ describe('the nodes that are kept', () => {
     expect(target({ a: { price: 4, load: 5 }, b: { price: 3, load: 5 } })).toEqual(['b,a', '']);
   });
 
-  test('are first by name among equals', () => {
+  test('are the first by name among equals', () => {
     expect(target({ b: { price: 1, load: 1, free: 1 }, a: { price: 1, load: 1, free: 1 } })).toEqual(['a', 'b']);
   });
 
-  test('are none that cost more than new capacity', () => {
+  test('cost no more than new capacity', () => {
     const nodes = { a: { price: 3, load: 2 }, b: { price: 2, load: 2 } };
     expect(target(nodes)).toEqual(['b', 'a']);
     expect(target(nodes, { dearest: 1.5 })).toEqual(['b,a', '']);
     expect(target(nodes, { dearest: 0.9 })[0]).toBe('');
   });
 
-  test('are fewer the more of their room is of use', () => {
+  test('are fewer the more of their room is usable', () => {
     const nodes = { a: { price: 1, load: 2, free: 2 }, b: { price: 1.1, load: 2, free: 2 } };
     expect(target(nodes)).toEqual(['a', 'b']);
     expect(target(nodes, { usable: 0 })).toEqual(['a,b', '']);
     expect(target(nodes, { usable: 0.9 })).toEqual(['a,b', '']);
   });
 
-  test('are cheaper by what it would cost to move their pods', () => {
+  test('count as cheaper by the worth of moving their pods', () => {
     const nodes = { a: { price: 2, load: 2, free: 3, cost: 9 }, b: { price: 1.5, load: 2, free: 3 } };
     expect(target(nodes)).toEqual(['b', 'a']);
     expect(target(nodes, {}, 0.1)).toEqual(['a', 'b']);
   });
 
-  test('are not those that hold nothing and have no room', () => {
+  test('exclude those without pods and room', () => {
     expect(target({ a: { price: 1 }, b: { price: 9, load: 9 } })).toEqual(['b', 'a']);
   });
 });
 
-describe('nodes that have to stay', () => {
+describe('nodes that have to stay in a fleet plan', () => {
   const fixed = (more: Partial<FleetNode>): Given => ({ price: 9, load: 1, free: 2, more });
 
   test.each([
@@ -92,27 +92,27 @@ describe('nodes that have to stay', () => {
     expect(target({ s: fixed(more), a: { price: 1, load: 2, free: 1 } }, { usable: 0.5 })).toEqual(['s,a', '']);
   });
 
-  test('but take no pods have no room', () => {
+  test('have no room if they take no pods', () => {
     expect(target({ s: fixed({ removable: false, open: false }), a: { price: 1, load: 2, free: 1 } })).toEqual([
       'a',
       '',
     ]);
   });
 
-  test('that are gone count for nothing', () => {
+  test('do not count once they are gone', () => {
     expect(
       target({ s: fixed({ removable: false, gone: true }), a: { price: 1, load: 2, more: { gone: true } } }),
     ).toEqual(['', '']);
   });
 
-  test('are told by what may be done to them', () => {
+  test('are sorted by what may be done to them', () => {
     const told = (more: Partial<FleetNode>) => isFixed({ removable: true, onlyEmpty: false, ...more } as FleetNode);
     expect([told({}), told({ removable: false }), told({ onlyEmpty: true })]).toEqual([false, true, true]);
   });
 });
 
-describe('the nodes that are removed', () => {
-  test('are in order of what they save for their disruption', () => {
+describe('nodes chosen for removal in a fleet plan', () => {
+  test('are sorted by their saving per disruption cost', () => {
     const nodes = {
       kept: { price: 0.1, load: 0, free: 99 },
       a: { price: 5, load: 4, free: 0 },

@@ -25,7 +25,7 @@ const pool = (metadata: object, requirements: readonly object[] = []) => {
 };
 
 // Rule `drift/template`.
-describe('templateDrift', () => {
+describe('templateDrift of a NodePool', () => {
   test.each([
     ['equal hashes', stamp('1'), stamp('1'), undefined],
     ['other hashes', stamp('1'), stamp('2'), 'NodePoolDrifted'],
@@ -56,8 +56,8 @@ const typeDrift = (of: ReturnType<typeof claim>, catalogue: readonly InstanceTyp
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 
 // Rule `drift/when-it-is-detected`.
-describe('driftOf', () => {
-  test('asks in order, and no further than the first reason', async () => {
+describe('driftOf a claim', () => {
+  test('checks reasons in order, and stops at the first', async () => {
     const asked: string[] = [];
     const sources = {
       pool: pool(stamp('2')),
@@ -76,7 +76,7 @@ describe('driftOf', () => {
     expect(asked).toEqual(['catalogue', 'provider']);
   });
 
-  test('is for claims that are launched and stay', () => {
+  test('is undefined for claims that are not launched or are being deleted', () => {
     const launched = { ...claim(), status: { conditions: [{ type: 'Launched', status: 'True' as const }] } };
     expect(mayDrift(launched)).toBe(true);
     expect(mayDrift(claim())).toBe(false);
@@ -87,7 +87,7 @@ describe('driftOf', () => {
 });
 
 // Rule `drift/type-not-found`.
-describe('typeDrift', () => {
+describe('typeDrift of a claim', () => {
   const type = (
     name: string,
     ...offerings: [zone: string, capacityType: string, available?: boolean][]
@@ -122,7 +122,7 @@ describe('typeDrift', () => {
     expect(await typeDrift(claim({ labels: claimLabels }), catalogue)).toBe(expected);
   });
 
-  test('a claim younger than an hour passes', async () => {
+  test('a claim younger than an hour has not drifted', async () => {
     expect(await typeDrift(claim({}, '2026-01-05T11:00:00Z'), [])).toBeUndefined();
     expect(await typeDrift(claim({}, '2026-01-05T10:59:59Z'), [])).toBe('InstanceTypeNotFound');
   });

@@ -5,7 +5,7 @@ import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from './rollout.js';
 
 const rollout = (more: object = {}): DriftRollout => disruptionPolicySpec.parse({ driftRollout: more }).driftRollout!;
 
-describe('waves', () => {
+describe('waves of a rollout', () => {
   test.each<[string, object, number, number[]]>([
     ['by default', {}, 40, [1, 2, 4, 8, 10, 10]],
     ['of a canary in percent', { canary: '10%', maximumWave: '50%' }, 40, [4, 8, 16, 20]],
@@ -20,7 +20,7 @@ describe('waves', () => {
     expect(sizes).toEqual(expected);
   });
 
-  test('a pool that shrinks has smaller waves', () => {
+  test('are smaller for a pool that shrinks', () => {
     expect(waveSize(rollout(), { last: 8, total: 12 })).toBe(3);
   });
 });
@@ -32,14 +32,17 @@ test.each([
   [20, 3, 1, true],
   [0, 99, 1, true],
   [100, 0, 9, false],
-])('at most %d%%: %d replaced and %d failed stops: %s', (percent, replaced, failed, stopped) => {
-  expect(isStopped(rollout({ maximumFailurePercent: percent }), { replaced, failed })).toBe(stopped);
-});
+])(
+  'rollout at most %d%% failures: with %d replaced and %d failed it stops: %s',
+  (percent, replaced, failed, stopped) => {
+    expect(isStopped(rollout({ maximumFailurePercent: percent }), { replaced, failed })).toBe(stopped);
+  },
+);
 
-test('back-off doubles from a minute to an hour', () => {
+test('rollout back-off doubles from a minute to an hour', () => {
   expect([0, 1, 2, 3, 6, 7, 50].map((failures) => waveBackOffMs(failures) / 60_000)).toEqual([0, 1, 2, 4, 32, 60, 60]);
 });
 
-test('blocked nodes are looked at again after ten seconds, and ever less often, at least every five minutes', () => {
+test('a rollout checks blocked nodes after ten seconds, then ever less often, at least every five minutes', () => {
   expect([1, 2, 3, 5, 6, 50].map((looks) => pollAfterMs(looks) / 1000)).toEqual([10, 20, 40, 160, 300, 300]);
 });

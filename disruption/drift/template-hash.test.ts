@@ -38,7 +38,7 @@ describe('nodePoolHash', () => {
     expect(poolHash(patch)).toBe(poolHash({}));
   });
 
-  test('takes lists as sets and maps in any order', () => {
+  test('ignores the order of lists and maps', () => {
     expect(poolHash({ [`${spec}.taints`]: taints })).toBe(poolHash({ [`${spec}.taints`]: taints.toReversed() }));
     expect(poolHash({ 'spec.template.metadata.labels': { a: '1', b: '2' } })).toBe(
       poolHash({ 'spec.template.metadata.labels': { b: '2', a: '1' } }),
@@ -46,7 +46,7 @@ describe('nodePoolHash', () => {
     expect(poolHash({ [`${spec}.taints`]: taints })).not.toBe(poolHash({ [`${spec}.startupTaints`]: taints }));
   });
 
-  test('stays the same from release to release', () => {
+  test('is the same in each release', () => {
     expect(poolHash({ [`${spec}.taints`]: taints, 'spec.template.metadata.labels': { team: 'red' } })).toBe(
       '678ebaca65490f6d',
     );

@@ -14,7 +14,7 @@ const times = (expiration: object, uid = 'uid-1', lives = 720): ExpirationTimes 
   });
 
 // Rule `expiration/begins-early`.
-describe('expirationTimes', () => {
+describe('expirationTimes of a claim', () => {
   test.each([
     ['by default a quarter of an hour ahead', {}, { beginAt: expiresAt - hour / 4 }],
     ['with a lead', { lead: '2h' }, { beginAt: expiresAt - 2 * hour }],
@@ -24,7 +24,7 @@ describe('expirationTimes', () => {
     expect(times(expiration)).toEqual(expected);
   });
 
-  test('jitter spreads nodes evenly, each to the same time whenever it is asked', () => {
+  test('jitter spreads nodes evenly, and is the same for a node each time', () => {
     const begins = Array.from({ length: 1000 }, (_, i) => times({ lead: '0s', jitter: '10h' }, `uid-${i}`).beginAt);
 
     expect(times({ lead: '0s', jitter: '10h' }, 'uid-7').beginAt).toBe(begins[7]);
@@ -35,7 +35,7 @@ describe('expirationTimes', () => {
     }
   });
 
-  test('no node begins to go in the first half of its life', () => {
+  test('no node expires in the first half of expireAfter', () => {
     expect(times({ lead: '15m' }, 'uid-1', 0.2)).toEqual({ beginAt: createdAt + 0.1 * hour });
   });
 });

@@ -20,16 +20,16 @@ const node = (...conditions: [string, Status, number?][]) => ({
   },
 });
 
-describe('unhealthy nodes', () => {
+describe('repair of unhealthy nodes', () => {
   // Rule `repair/policies`.
-  test('a healthy node, one without conditions, and conditions of no policy ask for nothing', () => {
+  test('a healthy node, one without conditions, and conditions without a RepairPolicy need none', () => {
     expect(unhealthyCondition(node(['Ready', 'True'], ['Sunny', 'False']), policies)).toBeUndefined();
     expect(unhealthyCondition({ status: {} }, policies)).toBeUndefined();
     expect(unhealthyCondition(undefined, policies)).toBeUndefined();
     expect(unhealthyCondition(node(['Ready', 'False']), [])).toBeUndefined();
   });
 
-  test.each(['False', 'Unknown'] as const)('Ready %s is borne for 30 minutes since it became so', (status) => {
+  test.each(['False', 'Unknown'] as const)('Ready %s is tolerated for 30 minutes', (status) => {
     expect(unhealthyCondition(node(['Ready', status]), policies)).toEqual({
       type: 'Ready',
       status,
@@ -39,14 +39,14 @@ describe('unhealthy nodes', () => {
   });
 
   // Rule `repair/earliest-rules`.
-  test('of several the one whose toleration ends first rules', () => {
+  test('of several conditions the one whose toleration ends first applies', () => {
     const both = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 15]);
     expect(unhealthyCondition(both, policies)?.type).toBe('AcceleratedHardwareReady');
     const late = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 25]);
     expect(unhealthyCondition(late, policies)?.type).toBe('Ready');
   });
 
-  test('what somebody declined is not repaired, and another condition is (repair/declined)', () => {
+  test('a declined condition is not repaired, another condition is (repair/declined)', () => {
     const declined = declinedText('Ready=Unknown', 'rejected by ann');
     expect(conditionToRepair(node(['Ready', 'False']), policies, declined)).toBeUndefined();
     expect(conditionToRepair(node(['Ready', 'False']), policies, undefined)?.type).toBe('Ready');
@@ -56,7 +56,7 @@ describe('unhealthy nodes', () => {
 
   // Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
   // Rule `repair/at-most-a-fifth`.
-  test('at most a fifth of a pool, rounded up, is repaired at a time', () => {
+  test('at most a fifth of a NodePool, rounded up, is repaired at a time', () => {
     const [well, ill] = [node(['Ready', 'True']), node(['Ready', 'False'])];
     expect(tooManyUnhealthy([ill, well, well], policies, 20)).toBeUndefined();
     expect(tooManyUnhealthy([ill, ill, well], policies, 20)).toBe(

@@ -83,21 +83,21 @@ function planOf(
   return { create: plan.create, remove, held: plan.heldByLimit };
 }
 
-describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', () => {
-  test('what is missing is created, whatever state the others are in', () => {
+describe('replicas of a static NodePool (static-capacity/keeps-replicas)', () => {
+  test('missing claims are created, whatever state the others are in', () => {
     expect(planOf({ replicas: 3 }, [])).toEqual({ create: 3, remove: [], held: 0 });
     expect(planOf({ replicas: 3 }, [member('a'), member('b', { bare: true })]).create).toBe(1);
     expect(planOf({ replicas: 3 }, [member('a'), member('b'), member('c')])).toMatchObject({ create: 0, remove: [] });
   });
 
-  test('nodes on their way out do not count, told or seen', () => {
+  test('deleting nodes do not count, whether seen or signalled', () => {
     const members = [member('a'), member('b', { deleting: true }), member('c')];
     expect(planOf({ replicas: 3 }, members).create).toBe(1);
     expect(planOf({ replicas: 3 }, members, { deleting: new Set(['uid-c']) }).create).toBe(2);
   });
 
   // Rule `static-capacity/node-limit`.
-  test('limits.nodes bounds all claims, those on their way out included', () => {
+  test('limits.nodes limits all claims, deleting ones included', () => {
     const members = [member('a'), member('b', { deleting: true })];
     expect(planOf({ replicas: 3, limit: 3 }, members)).toEqual({ create: 1, remove: [], held: 1 });
     expect(planOf({ replicas: 3, limit: 2 }, members)).toEqual({ create: 0, remove: [], held: 2 });
@@ -105,7 +105,7 @@ describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', ()
     expect(nodeLimit({ spec: { ...pool(1).spec, limits: { nodes: '3500m' } } })).toBe(4);
   });
 
-  test('a node that is being replaced counts once: itself, or its replacement', () => {
+  test('a node that is being replaced counts once with its replacement', () => {
     const before = [member('a'), member('b', { going: true })];
     expect(planOf({ replicas: 2 }, before)).toMatchObject({ create: 0, remove: [] });
     const after = [...before, member('b2')];
@@ -115,14 +115,14 @@ describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', ()
     expect(planOf({ replicas: 2 }, before, { isReplaced })).toMatchObject({ create: 1 });
   });
 
-  test('room is kept for a replacement that is still to come', () => {
+  test('room is kept for a replacement that is not created yet', () => {
     const members = [member('a'), member('b', { going: true })];
     expect(planOf({ replicas: 3, limit: 3 }, members)).toMatchObject({ create: 0, held: 1 });
     expect(planOf({ replicas: 3, limit: 4 }, members)).toMatchObject({ create: 1, held: 0 });
   });
 
   // Rules `static-capacity/scale-down-order`, `disruption-cost/over-lifetime`.
-  test('too many: no instance first, then bare nodes, then the cheapest to disturb, protected ones last', () => {
+  test('of too many those without an instance are removed first, then those without pods, then by disruption cost, protected ones last', () => {
     const members = [
       member('kept', { kept: true }),
       member('pinned', { pods: [pod('p', { annotations: { [annotations.doNotDisrupt]: 'true' } })] }),
@@ -137,29 +137,29 @@ describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', ()
     }
   });
 
-  test('among equals those that are not up go first, then drifted ones, then by name', () => {
+  test('among equals those not initialized are removed first, then drifted ones, then by name', () => {
     const members = [member('z'), member('a'), member('drifted', { drifted: true }), member('y', { starting: true })];
     expect(planOf({ replicas: 0 }, members).remove).toEqual(['y', 'drifted', 'a', 'z']);
   });
 
-  test('a node that a disruption replaces is not taken for one too many', () => {
+  test('a node that is being replaced is not removed as surplus', () => {
     const members = [member('a', { going: true }), member('b'), member('c')];
     expect(planOf({ replicas: 1 }, members).remove).toEqual(['b']);
   });
 });
 
-describe('drift of a static pool (drift/static-pools, static-capacity/drift-room)', () => {
+describe('drift of a static NodePool (drift/static-pools, static-capacity/drift-room)', () => {
   const roomOf = (replicas: number, limit: number | undefined, members: readonly NodeView[]): number =>
     staticDriftRoom(pool(replicas, limit), staticCounts(members, context({ isReplaced: (uid) => uid === 'uid-old' })));
   const three = [member('a'), member('b'), member('c')];
 
-  test('limits.nodes equal to replicas leaves no room, one higher leaves room for one (static-capacity/drift-room)', () => {
+  test('limits.nodes equal to replicas leaves no room for a replacement, one higher leaves room for one (static-capacity/drift-room)', () => {
     expect(roomOf(3, 3, three)).toBe(0);
     expect(roomOf(3, 4, three)).toBe(1);
     expect(roomOf(3, undefined, three)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('a replacement on its way takes the room, whether its claim exists or not', () => {
+  test('a replacement in progress takes the room, whether its claim exists or not', () => {
     expect(roomOf(3, 4, [member('a'), member('b'), member('c', { going: true })])).toBe(0);
     expect(roomOf(3, 4, [...three, member('old', { going: true })])).toBe(0);
     expect(roomOf(3, 5, [...three, member('old', { going: true })])).toBe(1);
@@ -191,13 +191,13 @@ describe('drift of a static pool (drift/static-pools, static-capacity/drift-room
       'limits.nodes of 4 leaves no room for a replacement now: 2 nodes are there, and 2 more are to come',
     ],
     ['there are too many', 2, 9, three, 'its NodePool has 3 nodes and replicas of 2: the surplus goes first'],
-  ])('why there is none is said: %s', (_, replicas, limit, members, why) => {
+  ])('the reason why there is no room: %s', (_, replicas, limit, members, why) => {
     const counts = staticCounts(members, context({ isReplaced: (uid) => uid === 'uid-old' }));
     expect(whyNoDriftRoom(pool(replicas, limit), counts)).toBe(why);
     expect(roomOf(replicas, limit, members) > 0).toBe(why === undefined);
   });
 
-  test('missing nodes go before replacements, and too many go before both', () => {
+  test('missing nodes come before replacements, and surplus ones before both', () => {
     expect(roomOf(3, 4, [member('a'), member('b')])).toBe(1);
     expect(roomOf(3, 3, [member('a'), member('b')])).toBe(0);
     expect(roomOf(2, 9, three)).toBe(0);

@@ -11,7 +11,7 @@ const decision = { replacements: [], moves: [], podCount: 0, priceBefore: 0.2, p
 test.each([
   [['one', 'one'], 'approval to disrupt a, b, Empty (DisruptionPolicy careful asks)'],
   [['two', 'one'], 'approval to disrupt a, b of NodePools one, two together, Empty (DisruptionPolicy careful asks)'],
-])('a question about nodes of several NodePools says so (%s)', ([first = '', second = ''], what) => {
+])('the text of a question names several NodePools (%s)', ([first = '', second = ''], what) => {
   const candidates = [candidate('a', first), candidate('b', second)];
   expect(questionOf({ reason: 'Empty', candidates } as never, decision as unknown as Decision).what).toBe(what);
 });

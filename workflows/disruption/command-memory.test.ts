@@ -5,7 +5,7 @@ import { remember } from './command-memory.js';
 const now = Date.parse('2026-11-21T12:00:00Z');
 const node: CandidateRef = { claim: { name: 'claim-a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
 
-describe('what is remembered of decisions that came to nothing', () => {
+describe("disrupt's memory of abandoned and failed commands", () => {
   const after = (
     outcome: DisruptionFinished['outcome'],
     before = remember([], { workflowId: 'w' }, { reason: 'Underutilized', candidates: [] }, now),
@@ -17,13 +17,13 @@ describe('what is remembered of decisions that came to nothing', () => {
       now,
     );
 
-  test('failed: it rests ever longer, for that reason', () => {
+  test('a failed command backs off ever longer, for its reason', () => {
     const once = after('failed');
     expect(once).toMatchObject([{ failures: 1, keptUntil: now + 15_000, reason: 'Underutilized' }]);
     expect(after('failed', once)).toMatchObject([{ failures: 2, keptUntil: now + 30_000 }]);
   });
 
-  test('of empty nodes only what failed: pods come to them and leave', () => {
+  test('for empty nodes only failed commands count, since pods come and go', () => {
     const empty = { reason: 'Empty', candidates: [node] } as const;
     expect(remember([], { workflowId: 'w', outcome: 'abandoned' }, empty, now)).toEqual([]);
     const failed = remember([], { workflowId: 'w', outcome: 'failed' }, empty, now);

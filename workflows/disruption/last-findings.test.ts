@@ -17,14 +17,14 @@ const told = (node: string, verdict: NodeVerdict['verdict']): [string, string] =
 };
 
 // Rule `surfaces/one-reason`.
-test('what a node waits for that may go is told; of all others what the look says', () => {
+test('the answer for a candidate is what it waits for; for others what the last look found', () => {
   expect(told('node-a', 'may go')).toEqual(['may go', waits[0]?.why]);
   expect(told('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);
   expect(told('node-d', 'may go')).toEqual(['may go', 'in its turn']);
   expect(told('node-a', 'stays')).toEqual(['stays', 'in its turn']);
 });
 
-test('so it is in what is told without another look', () => {
+test('the answer for a candidate is the same without another look', () => {
   expect(findings.verdict('node-a', [])).toMatchObject({ verdict: 'may go', why: waits[0]?.why });
   expect(findings.verdict('node-s', [])).toMatchObject({ verdict: 'stays', why: 'a budget' });
   expect(findings.verdict('node-d', [])).toMatchObject({ verdict: 'unknown' });

@@ -9,7 +9,7 @@ const stays = [
   { why: 'it would save nothing', nodes: ['n2', 'n3'] },
 ];
 
-test('candidates of which nothing is decided are told after ten minutes, with since when and what for', () => {
+test('candidates without a decision are reported after ten minutes, with since when and what for', () => {
   const watch = new UndecidedWatch(undefined);
   expect(watch.update(found, stays, begin)).toBeUndefined();
   expect(watch.update(found, stays, begin + 9 * minute)).toBeUndefined();
@@ -29,7 +29,7 @@ test('candidates of which nothing is decided are told after ten minutes, with si
 test.each([
   ['a decision', { ...found, commands: [{ reason: 'Empty' as const, candidates: [] }] }],
   ['no candidate', { ...found, candidates: 0 }],
-])('%s begins it anew', (_, other) => {
+])('%s restarts that time', (_, other) => {
   const watch = new UndecidedWatch(begin);
   expect(watch.update(other, stays, begin + 20 * minute)).toBeUndefined();
   expect(watch.state).toBeUndefined();

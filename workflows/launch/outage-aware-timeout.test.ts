@@ -10,7 +10,7 @@ const look = (time: OutageAwareTimeout, ...minutes: readonly number[]): void => 
 const upTo = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 describe('OutageAwareTimeout', () => {
-  test('is over when it has passed under somebody’s eyes', () => {
+  test('is over when its time has passed while calls were answered', () => {
     const time = begun();
     look(time, ...upTo(0, 14));
     expect([time.isOver, time.endsAt]).toEqual([false, 15 * minute]);
@@ -20,7 +20,7 @@ describe('OutageAwareTimeout', () => {
     expect(time.isOver).toBe(true);
   });
 
-  test('looks as often as one likes count no more than the time between them', () => {
+  test('counts the time between looks, however often they are made', () => {
     const time = begun();
     for (let at = 0; at <= 15 * minute - 100; at += 100) time.checked(at);
     expect(time.isOver).toBe(false);
@@ -30,7 +30,7 @@ describe('OutageAwareTimeout', () => {
     expect(time.isOver).toBe(true);
   });
 
-  test('an outage counts as one interval', () => {
+  test('counts an outage as one interval', () => {
     const time = begun();
     look(time, 0, 1, 17);
 
@@ -39,7 +39,7 @@ describe('OutageAwareTimeout', () => {
     expect(time.isOver).toBe(true);
   });
 
-  test('after an outage there is time to recover, however little was left', () => {
+  test('leaves time to recover after an outage, however little was left', () => {
     const time = begun();
     look(time, ...upTo(0, 14), 30);
     expect([time.isOver, time.endsAt]).toEqual([false, 32 * minute]);
@@ -51,7 +51,7 @@ describe('OutageAwareTimeout', () => {
     expect(time.isOver).toBe(true);
   });
 
-  test('outage upon outage ends nothing', () => {
+  test('does not end by repeated outages', () => {
     const time = begun();
     for (let at = 0; at < 200; at += 5) {
       look(time, at);
@@ -59,7 +59,7 @@ describe('OutageAwareTimeout', () => {
     }
   });
 
-  test('the next run goes on where the last one was', () => {
+  test('continues in the next run where the last one was', () => {
     const time = begun();
     look(time, 0, 1, 17);
 

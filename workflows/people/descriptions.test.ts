@@ -7,7 +7,7 @@ const definitions = (Object.values(messages) as readonly object[])
   .map((each) => each as { readonly type?: string; readonly name?: string })
   .flatMap(({ type, name }) => (type !== undefined && name !== undefined ? [name] : []));
 
-describe('what the Temporal UI says of signals, updates and queries', () => {
+describe('descriptions of signals, updates and queries in the Temporal UI', () => {
   test.each([...new Set(definitions)].sort())(
     '%s: what it does, and an example that can be pasted, or no input',
     (name) => {

@@ -10,7 +10,7 @@ const byOperator = (policy: string): Headers => headers({ [orderHeaders.policy]:
 const vouched = headers({ [orderHeaders.vouched]: 'kubernetes' });
 const approve = { actor: 'ann', reason: 'release' };
 
-describe('orders of people, by their way to a workflow (authorization/policy)', () => {
+describe('orders by their way to a workflow (authorization/policy)', () => {
   let origin: ReturnType<typeof orderOrigin>;
   let heard: unknown[];
   beforeEach(() => {
@@ -26,26 +26,26 @@ describe('orders of people, by their way to a workflow (authorization/policy)', 
     void origin.inbound.handleUpdate!(input, hear);
   };
 
-  test('an order that Kubernetes allowed is taken as it is', async () => {
+  test('an order that Kubernetes authorised is taken unchanged', async () => {
     await signal('approve', approve, vouched);
     update(approve, vouched);
     expect(heard).toEqual([approve, approve]);
   });
 
-  test('one that was sent to Temporal directly is marked', async () => {
+  test('an order sent to Temporal directly is marked', async () => {
     await signal('approve', approve, byOperator('Any'));
     update(approve);
     const marked = { ...approve, actor: 'ann (not authenticated)' };
     expect(heard).toEqual([marked, marked]);
   });
 
-  test('until the operator has said a policy, orders are taken as they are', async () => {
+  test('orders are taken unchanged until the operator has sent a policy', async () => {
     await signal('approve', approve);
     update(approve);
     expect(heard).toEqual([approve, approve]);
   });
 
-  test('under Authorised it is refused, until the policy is another', async () => {
+  test('under Authorised an order sent directly is refused, until the policy changes', async () => {
     await signal('clusterChanged', undefined, byOperator('Authorised'));
     expect(() => update(approve)).toThrow(expect.objectContaining({ type: 'NotAuthorised' }));
     update(approve, vouched);
@@ -54,7 +54,7 @@ describe('orders of people, by their way to a workflow (authorization/policy)', 
     expect(heard.slice(1)).toEqual([approve, undefined, { ...approve, actor: 'ann (not authenticated)' }]);
   });
 
-  test('under AuthorisedForce, the default, one with force is refused, and any other marked', async () => {
+  test('under AuthorisedForce, the default, one with force is refused, and others are marked', async () => {
     await signal('clusterChanged', undefined, byOperator('AuthorisedForce'));
     expect(() => update({ ...approve, force: true })).toThrow(expect.objectContaining({ type: 'NotAuthorised' }));
     update({ ...approve, force: true }, vouched);
@@ -65,20 +65,20 @@ describe('orders of people, by their way to a workflow (authorization/policy)', 
     ]);
   });
 
-  test('what workflows tell each other under the name of an order is no order', async () => {
+  test('signals between workflows with the name of an order are no orders', async () => {
     await signal('clusterChanged', undefined, byOperator('Authorised'));
     await signal('hold', true);
     await signal('expedite', { deadline: 5 });
     expect(heard).toEqual([undefined, true, { deadline: 5 }]);
   });
 
-  test('a policy that there is not changes nothing', async () => {
+  test('an unknown policy changes nothing', async () => {
     await signal('clusterChanged', undefined, byOperator('Authorised'));
     await signal('clusterChanged', undefined, byOperator('Everybody'));
     expect(() => update(approve)).toThrow(/ORDER_POLICY/);
   });
 
-  test('the policy goes on to children, to the next run and with signals, which are vouched for', async () => {
+  test('the policy is passed to children, to the next run and with signals, which are authenticated', async () => {
     const passed: Headers[] = [];
     const take = (input: { headers: Headers }): Promise<never> => {
       passed.push(input.headers);

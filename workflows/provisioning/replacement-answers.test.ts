@@ -45,7 +45,7 @@ const created = (index: number, round = 0): CreatedClaim => ({
 const a = request('a');
 const b = request('b');
 
-describe('who waits for a claim', () => {
+describe('nodes that wait for planned claims', () => {
   const shared = plan(deleting('a', { claims: [0, 1] }), deleting('b', { claims: [1] }));
 
   test.each([
@@ -56,15 +56,15 @@ describe('who waits for a claim', () => {
     expect(waitersOf(shared, index, [a, b])).toEqual(waiters);
   });
 
-  test('a plan that does not say for whom it is: everybody', () => {
+  test('are all of them where a plan does not say for whom a claim is', () => {
     const old: { deleting?: unknown } = { ...shared };
     delete old.deleting;
     expect(waitersOf(old as Planned, 2, [a, b, a])).toEqual(['replace/a', 'replace/b']);
   });
 });
 
-describe('what a request is told', () => {
-  test('the claims that its own pods go to, not those of others', () => {
+describe('the answer to a request for replacements', () => {
+  test('has the claims of its own pods, and no others', () => {
     const round = {
       plan: plan(deleting('a', { claims: [0] }), deleting('b', { claims: [1] })),
       created: [created(0), created(1)],
@@ -74,7 +74,7 @@ describe('what a request is told', () => {
     expect(answerTo(b, [round])).toEqual({ id: 'r-b', claims: [{ name: 'claim-0-1', uid: 'uid-0-1' }], unplaced: 0 });
   });
 
-  test('nothing to wait for where its pods go to nodes that are there', () => {
+  test('has nothing to wait for where its pods go to existing nodes', () => {
     expect(answerTo(b, [{ plan: plan(deleting('a', { claims: [0] })), created: [created(0)] }])).toEqual({
       id: 'r-b',
       claims: [],
@@ -82,13 +82,13 @@ describe('what a request is told', () => {
     });
   });
 
-  test('claims of earlier passes that are still coming up are waited for', () => {
+  test('has claims of earlier passes that are still starting', () => {
     const coming = { name: 'earlier', uid: 'uid-earlier' };
     const answer = answerTo(a, [{ plan: plan(deleting('a', { coming: [coming] })), created: [] }]);
     expect(answer.claims).toEqual([coming]);
   });
 
-  test('pods of others without a place are no failure of it', () => {
+  test('is no failure because of unplaced pods of others', () => {
     const round = {
       plan: plan(deleting('a'), deleting('b', { unplaced: 2, firstReason: 'default/b-1: no zone' })),
       created: [],
@@ -98,7 +98,7 @@ describe('what a request is told', () => {
     expect(answerTo(b, [round])).toEqual({ id: 'r-b', claims: [], unplaced: 2, firstReason: 'default/b-1: no zone' });
   });
 
-  test('a claim that was not created leaves its pods without a place', () => {
+  test('counts the pods of a claim that was not created as unplaced', () => {
     const round = { plan: plan(deleting('a', { claims: [0, 1] })), created: [created(1)] };
     expect(answerTo(a, [round])).toEqual({
       id: 'r-a',
@@ -108,7 +108,7 @@ describe('what a request is told', () => {
     });
   });
 
-  test('over several rounds: all claims, and who has no place after the last', () => {
+  test('has the claims of all rounds, and the pods unplaced after the last', () => {
     const rounds = [
       { plan: plan(deleting('a', { claims: [0, 3], unplaced: 4 })), created: [created(0)] },
       { plan: plan(deleting('a', { claims: [0] })), created: [created(0, 1)] },

@@ -25,6 +25,6 @@ test.each<[string, readonly DrainBlocker[], string | undefined]>([
   ],
   ['what may pass by itself', [blocker('pdb-never', 'pdb/shop/web (never)'), blocker('pdb', 'pdb/shop/db')], undefined],
   ['nothing', [], undefined],
-])('a drain that stands still until somebody does something says who can end it: %s', (_, blockers, expected) => {
+])('the text of a drain that needs a person says who can end it: %s', (_, blockers, expected) => {
   expect(endedBy(blockers, 'node-1')).toBe(expected);
 });

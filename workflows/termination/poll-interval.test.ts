@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { PollInterval } from './poll-interval.js';
 
-describe('looks at what takes its time', () => {
+describe('poll intervals of long waits', () => {
   const after = (looks: number): number => {
     const own = new PollInterval();
     for (let made = 0; made < looks; made++) own.polled(false);
     return own.nextMs(0);
   };
 
-  test('come ever further apart', () => {
+  test('grow with each look', () => {
     expect([1, 2, 3, 4, 5, 6, 39, 40, 139, 140, 9999].map(after)).toEqual(
       [1, 2, 5, 10, 15, 15, 15, 30, 30, 60, 60].map((pause) => pause * 1000),
     );
   });
 
-  test('come closer together with every news', () => {
+  test('shrink with every change', () => {
     const interval = new PollInterval();
     for (let made = 0; made < 200; made++) interval.polled(false);
     const pauses = [1, 2, 3, 4, 5].map(() => {
@@ -25,7 +25,7 @@ describe('looks at what takes its time', () => {
     expect(pauses).toEqual([10_000, 5000, 2000, 1000, 1000]);
   });
 
-  test('are no later than what is known to change', () => {
+  test('end no later than the next known change', () => {
     const interval = new PollInterval();
     for (let made = 0; made < 200; made++) interval.polled(false);
 
