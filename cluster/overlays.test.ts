@@ -39,7 +39,7 @@ describe('launching under NodeOverlays (node-overlays/at-launch)', () => {
   });
 
   // Rule `node-overlays/in-effect`.
-  test('a resource of an overlay is unavailable without it, with the gate off, and if it is invalid', async () => {
+  test('a resource of an overlay is unavailable without it, without the gate, and if it is invalid', async () => {
     await expect(launch()).resolves.toMatchObject({ state: 'refused' });
     await put('fuse', { capacity: { [fuse]: '5' } });
     await expect(launch(false)).resolves.toMatchObject({ state: 'refused' });

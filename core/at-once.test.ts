@@ -15,7 +15,7 @@ test('work at once: all are awaited, results are in order, the first failure is 
   expect(ended).toEqual([2, 3]);
 });
 
-test('work one after the other: a failure does not stop those that follow', async () => {
+test('sequential work: a failure does not stop what follows', async () => {
   const begun: number[] = [];
   const work = (n: number): Promise<void> => {
     begun.push(n);

@@ -16,7 +16,7 @@ const annotated = (own: Record<string, string>, startTime?: string): Pod => ({
   status: startTime === undefined ? {} : { startTime },
 });
 
-describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', () => {
+describe('do-not-disrupt of pods (candidates/do-not-disrupt-pods)', () => {
   const now = Date.parse('2026-01-01T01:00:00Z');
   const at = (value: string, startTime?: string) =>
     doNotDisruptUntil(annotated({ [annotations.doNotDisrupt]: value }, startTime), now);

@@ -6,7 +6,7 @@ const minute = 60_000;
 const refused = { shape: 's', pod: 'default/p', nodes: ['n'], message: 'no', isOther: false };
 
 // Rule `provisioning/refused-pods`.
-test('the back-off doubles with each refusal, to forty minutes, and one that still holds stays as it is', () => {
+test('the back-off doubles with each refusal, up to forty minutes, and one that still applies is unchanged', () => {
   let list: readonly PodRefusal[] = [];
   const waits = [5, 10, 20, 40, 40].map(() => {
     const now = list[0]?.until ?? 0;

@@ -19,7 +19,7 @@ const has = (allocated: string, actual: string): Partial<ContainerStatus> => ({
 const infeasible = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }];
 
 // Rule `scheduling/pod-requests`.
-describe('a container that is resized in place requests', () => {
+describe('the requests of a container that is resized in place', () => {
   test.each<[string, Pod, string]>([
     ['what it had, while it shrinks', pod('1', has('2', '2')), '2'],
     ['what it still has, once less is allocated', pod('1', has('1', '2')), '2'],
@@ -31,7 +31,7 @@ describe('a container that is resized in place requests', () => {
     expect(withResizedRequests(resized).spec.containers[0]!.resources!.requests).toEqual({ cpu: expected });
   });
 
-  test('a sidecar that is resized in place requests the largest of its amounts too', () => {
+  test('of a sidecar are the largest of its amounts too', () => {
     const base = pod('1', {});
     const sidecars = {
       ...base,
@@ -44,7 +44,7 @@ describe('a container that is resized in place requests', () => {
     });
   });
 
-  test('a container that is not resized keeps its requests, in the same object', () => {
+  test('are unchanged, as the same object, without a resize', () => {
     const same = pod('1', has('1', '1'));
     expect(withResizedRequests(same)).toBe(same);
     expect(withResizedRequests({ ...same, status: {} }).spec).toBe(same.spec);
@@ -52,7 +52,7 @@ describe('a container that is resized in place requests', () => {
 });
 
 // Rule `scheduling/pod-requests`.
-describe('a pod with requests of its own that is resized in place requests', () => {
+describe('the requests of a pod with pod-level resources that is resized in place', () => {
   const whole = (cpu: string, allocated: string, actual: string, conditions?: object[]): Pod => {
     const base = pod('1', {}, conditions);
     return {
@@ -70,7 +70,7 @@ describe('a pod with requests of its own that is resized in place requests', () 
     expect(withResizedRequests(resized).spec.resources?.requests).toEqual({ cpu: expected });
   });
 
-  test('a pod without requests of its own has none while it is resized', () => {
+  test('are not pod-level where the pod has none', () => {
     const base = pod('1', {});
     const sum = { ...base, status: has('6', '6') };
     expect(withResizedRequests(sum)).toBe(sum);

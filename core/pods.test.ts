@@ -33,7 +33,7 @@ describe('mirrors of static pods (candidates/evictable-pods, provisioning/pendin
   test.each([
     ['by the annotation of its kubelet', { annotations: { 'kubernetes.io/config.mirror': 'abc' } }],
     ['by its owner', owned('Node', 'v1')],
-  ])('are known %s, and nobody moves, evicts, drains or launches for them', (_, metadata) => {
+  ])('are recognised %s, and are not moved, evicted, drained or planned for', (_, metadata) => {
     const mirror = pod({ metadata, status: unschedulable });
     expect(isMirror(mirror)).toBe(true);
     for (const is of [isUnassigned, isPending, isProvisionable, isReschedulable, isEvictable])
@@ -56,12 +56,12 @@ describe('an owner is compared by kind and API group (provisioning/owner-kinds)'
     expect([isReschedulable(bound), isEvictable(bound), isDrainable(bound, 0)]).toEqual([true, true, true]);
   });
 
-  test('a terminating pod of a StatefulSet of another group does not come again', () => {
+  test('a terminating pod of a StatefulSet of another group is not planned for', () => {
     expect(isReschedulable(pod({ metadata: { ...ending, ...owned('StatefulSet') } }))).toBe(true);
     expect(isReschedulable(pod({ metadata: { ...ending, ...owned('StatefulSet', foreign.StatefulSet) } }))).toBe(false);
   });
 
-  test.each(['apps/v1', 'apps/v1beta2'])('a DaemonSet of %s is one, whatever the version', (apiVersion) => {
+  test.each(['apps/v1', 'apps/v1beta2'])('a DaemonSet of %s is recognised, whatever its version', (apiVersion) => {
     expect(isProvisionable(pod({ metadata: owned('DaemonSet', apiVersion), status: unschedulable }))).toBe(false);
   });
 });
@@ -110,7 +110,7 @@ describe('pods that wait for a node (provisioning/pending-pods)', () => {
   });
 });
 
-describe('pods that need another node when theirs goes (provisioning/pods-of-deleting-nodes)', () => {
+describe('pods that need another node when theirs is removed (provisioning/pods-of-deleting-nodes)', () => {
   test.each<[string, PodParts, boolean]>([
     ['of a Deployment', { metadata: owned('ReplicaSet') }, true],
     ['of a DaemonSet', { metadata: owned('DaemonSet') }, false],

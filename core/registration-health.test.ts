@@ -52,7 +52,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     ).toBeUndefined();
   });
 
-  test.each(['True', 'False'] as const)('%s that Karpenter left stands until outcomes say otherwise', (status) => {
+  test.each(['True', 'False'] as const)('%s left by Karpenter stays until outcomes say otherwise', (status) => {
     const left = { ...subject, said: { status, reason: 'Left', message: 'by Karpenter' } };
 
     expect(registrationHealth(undefined, left).status).toBe(status);

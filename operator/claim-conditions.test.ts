@@ -129,7 +129,7 @@ describe('pod events and consolidateAfter', () => {
     await cache.until(() => since() === undefined && isConsolidatable(), AbortSignal.timeout(5000));
   });
 
-  test('a pod event is written whatever the resourceVersion of the claim: other writes cause no conflict (consolidation/last-pod-event)', async () => {
+  test("a pod event is written whatever the claim's resourceVersion: other writes cause no conflict (consolidation/last-pod-event)", async () => {
     await start('30s');
     const patch = vi.spyOn(world.kube, 'patch');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });

@@ -220,7 +220,7 @@ describe("the operator's workflows for NodeClaims", () => {
     await seen('nodeChanged uid-c1');
   });
 
-  test('a node that is Ready soon after it joined wakes its launch once, one that is not after a while (registration/in-one-step)', async () => {
+  test('a node that is Ready soon after it joined signals its launch once, another one after a while (registration/in-one-step)', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const status = (providerID: string): object => ({ status: { providerID } });
     const put = (name: string, ready: 'True' | 'False'): void =>

@@ -65,7 +65,7 @@ describe('changes that are signalled to disrupt', () => {
   });
 
   // Rules `budgets/woken`, `invariants/pauses-hold`.
-  test('a pause that is written, and one that is deleted, wakes what it may concern: under way or waiting for its end', async () => {
+  test('a pause that is created or deleted signals the workflows concerned, running or waiting for its end', async () => {
     await until(() => count('news') === 1);
     putClaim('a', { [annotations.disruptionOwner]: 'test/expire/a' });
     putClaim('b', waiting('test/replace/b', 'Pause', 'Drifted'));
@@ -79,7 +79,7 @@ describe('changes that are signalled to disrupt', () => {
   });
 
   // Rule `budgets/woken`.
-  test('what is gone wakes the most urgent of those that wait for the budget of a NodePool', async () => {
+  test("a removed node signals the most urgent workflow that waits for the NodePool's budget", async () => {
     const woken: string[] = [];
     for (let n = 0; n < 30; n++) putClaim(`n${n}`, waiting(`test/expire/n${n}`, 'Budget', 'Expired', 30 - n));
     putClaim('ill', waiting('test/repair/ill', 'Budget', 'Unhealthy', 99));
@@ -93,7 +93,7 @@ describe('changes that are signalled to disrupt', () => {
   });
 
   // Rule `candidates/left-over-taints`.
-  test('that nodes of a NodePool begin to be disrupted, since it looks for what is left over of disruptions', async () => {
+  test('the begin of a disruption signals disrupt, which looks for what ended disruptions left', async () => {
     const pool = (disrupting: readonly object[]) =>
       kube.put('NodePool', {
         metadata: { name: 'p', annotations: { [annotations.disruptionRecords]: JSON.stringify({ disrupting }) } },

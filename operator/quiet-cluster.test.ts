@@ -74,7 +74,7 @@ describe('the operator in a cluster in which nothing happens', () => {
     expect([signals.length, vi.getTimerCount()]).toEqual([before + 1, timers]);
   });
 
-  test('pods are signalled once a second after the last new one, at most ten after the first (provisioning/batch-window)', async () => {
+  test('pods are signalled once, a second after the last new one and at most ten after the first (provisioning/batch-window)', async () => {
     stop = watchPendingPods(context());
     let pods = 0;
     const pend = async (everyMs: number, forMs: number): Promise<number[]> => {

@@ -40,7 +40,7 @@ test('past disruptions count, and refusals until they end', () => {
   expect(records.refused).toEqual([refused]);
 });
 
-test('the annotation has a bounded size: the youngest refusals are kept, and what is disrupted is never dropped', () => {
+test('the annotation of records is limited in size: the latest rejections are kept, and disruptions are never dropped', () => {
   const refusal = (n: number) =>
     ({ reason: 'Empty', nodes: [], saves: 0, why: `${n} ${'x'.repeat(900)}`, at: n, until: at }) as const;
   const text = recordsText({ ...nothing, refused: Array.from({ length: 200 }, (_, n) => refusal(n)) })!;

@@ -233,7 +233,7 @@ describe('disruption activities on a cluster', () => {
   });
 
   // Rule `people/questions-end-with-their-cause`.
-  test('what a person holds is cancelled once its NodeClaim is gone; while nothing can be listed taints are released all the same', async () => {
+  test('a command that a person holds is cancelled once its NodeClaim is gone; while workflows cannot be listed taints are removed all the same', async () => {
     const cancelled: string[] = [];
     const held = ['test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
     Object.assign(world.deps.entities, {
@@ -249,7 +249,7 @@ describe('disruption activities on a cluster', () => {
     expect(await activities.releaseStrays({ commands: [] })).toEqual({ released: ['node-a'] });
   });
 
-  test('what is counted of a disruption whose workflow ended before its taint, and what one waited for, go with it', async () => {
+  test('counts of a disruption whose workflow ended before its taint, and requests that one waited for, are removed with it', async () => {
     await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
     await activities.untaintCandidates({ candidates: [both[0]!] });
     const disrupting = [{ uid: 'uid-a', owner: 'w', reason: 'Empty', at: 0 }];
@@ -268,7 +268,7 @@ describe('disruption activities on a cluster', () => {
 
   // Rule `candidates/left-over-taints`.
   test.each(['', 'rubbish', 'another-cluster/expire/uid-b'])(
-    'what counts and what waits in the name of %j, which is no workflow of this cluster, goes without a question to Temporal',
+    'counts and requests in the name of %j, which is no workflow of this cluster, are removed without asking Temporal',
     async (workflow) => {
       const isOpen = (): Promise<boolean> => Promise.reject(new Error('no workflow has this id'));
       Object.assign(world.deps.entities, { isOpen });
@@ -379,7 +379,7 @@ describe('disruption activities on a cluster', () => {
     });
 
     test.each([1, 2, 3])(
-      'of many that count at once, before any cache shows a taint, as many go as may: attempt %i',
+      'of many commands that are counted at once, before any cache has a taint, as many are admitted as allowed: attempt %i',
       async () => {
         const asked = both.map((node, n) => ({
           reason: n === 0 ? 'Empty' : 'Expired',
@@ -394,7 +394,7 @@ describe('disruption activities on a cluster', () => {
       },
     );
 
-    test('two that disrupt one node do not both go', async () => {
+    test('two commands for one node are not both admitted', async () => {
       await activities.taintCandidates({ reason: 'Drifted', candidates: [both[0]!], owner: 'w' });
       await world.synced();
 
@@ -405,7 +405,7 @@ describe('disruption activities on a cluster', () => {
       expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
     });
 
-    test('what stays counts no longer, with budgets and with rates', async () => {
+    test('a node that is kept no longer counts, for budgets and for rates', async () => {
       await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
       await world.synced();
       await activities.untaintCandidates({ candidates: [both[0]!], owner: 'w' });
@@ -418,7 +418,7 @@ describe('disruption activities on a cluster', () => {
     });
 
     // Rules `invariants/pauses-hold`, `people/waits-are-shown`.
-    test('a pause is read with the taint, from the API server; who waits says so on the NodeClaim until it goes', async () => {
+    test('a pause is read from the API server with the taint, and a waiting command says so on its NodeClaim until it ends', async () => {
       await pause({ kind: 'node', name: 'node-a' });
       const asked = { reason: 'Expired', candidates: [both[0]!], owner: 'w', waitsFor: ['Pause'] as const };
 
@@ -435,7 +435,7 @@ describe('disruption activities on a cluster', () => {
     });
 
     // Rule `budgets/urgent-first`.
-    test('what is more urgent and waits for the budget goes first, where it may go at all', async () => {
+    test('a more urgent request that waits for the budget goes first, where it is allowed at all', async () => {
       const [a, b] = both;
       const expired = { reason: 'Expired', candidates: [b!], owner: 'x', waitsFor: ['Budget'] as const };
       await activities.taintCandidates({ reason: 'Drifted', candidates: [a!], owner: 'w' });
@@ -449,7 +449,7 @@ describe('disruption activities on a cluster', () => {
       expect((await activities.taintCandidates(expired)).tainted).toEqual(['uid-b']);
     });
 
-    test('one whose workflow has died in the queue holds up the others until it is looked for', async () => {
+    test('a request whose workflow has ended delays the others until it is looked for', async () => {
       const [a, b] = both;
       const wait = { workflow: 'test/expire/uid-b', reason: 'Expired', for: 'Budget', why: 'full', since: 0 };
       const text = { [annotations.disruptionWait]: JSON.stringify(wait) };
@@ -466,7 +466,7 @@ describe('disruption activities on a cluster', () => {
     });
 
     test.each(['null', '[]', '{"disrupting":7,"past":[null],"refused":"x"}', '{', '{"disrupting":[{"uid":"uid-b"}]}'])(
-      'records that a person has made unreadable (%s) count nothing, and are written anew',
+      'records that a person has made unreadable (%s) count nothing, and are written again',
       async (text) => {
         const annotation = { [annotations.disruptionRecords]: text };
         await world.kube.patch('NodePool', { name: 'default' }, { metadata: { annotations: annotation } });
@@ -479,7 +479,7 @@ describe('disruption activities on a cluster', () => {
       },
     );
 
-    test('the nodes of a NodePool that is deleted meanwhile are freed where they stay', async () => {
+    test('nodes of a NodePool that is deleted meanwhile are released if they stay', async () => {
       await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner });
       await world.synced();
       world.kube.remove('NodePool', { name: 'default' });
@@ -491,7 +491,7 @@ describe('disruption activities on a cluster', () => {
       expect(await taintsOf('node-a')).toEqual([]);
     });
 
-    test('a rate counts what goes and what went, and a refusal says when it ends', async () => {
+    test('a rate counts current and past disruptions, and a refusal says when it ends', async () => {
       const spec = { rates: [{ nodes: '1', per: '1h' }] };
       const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'slow' }, spec };
       world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));

@@ -1022,7 +1022,7 @@ describe('findDisruptions', () => {
       expect(moot).toMatchObject([{ workflowId: 'test/consolidate/1', why }]);
     });
 
-    test('nobody is asked during a pause; what was approved waits for its end', async () => {
+    test('during a pause nobody is asked, and approved commands wait for its end', async () => {
       putNode('a', [2]);
       asks(['Underutilized']);
       const pauses = [{ scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' }] as const;

@@ -280,7 +280,7 @@ describe('launching a claim', () => {
     expect(written.filter((kind) => kind !== 'NodePool')).toEqual(['Node', 'NodeClaim']);
   });
 
-  test('of a claim that the cache knows to have an instance nothing is read; one that it lacks is read', async () => {
+  test('a claim whose instance the cache has is not read from the API server, and one that the cache lacks is', async () => {
     await launched();
     const read = vi.spyOn(world.kube, 'get');
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ reason: 'NodeNotFound' });

@@ -42,7 +42,7 @@ describe('DisruptionPause objects', () => {
     expect(objects()).toEqual([]);
   });
 
-  test('what a person writes counts, under any name; an order about its scope changes that object; what is over goes', async () => {
+  test('a pause written by a person counts under any name, an order about its scope changes it, and an expired one is deleted', async () => {
     put('by-hand', { scope: { kind: 'NodePool', name: 'a' }, message: 'mine' });
     put('over', { scope: { kind: 'Cluster' }, message: 'old', until: new Date(world.clock.now).toISOString() });
     expect(await activePauses(world.deps)).toMatchObject([{ actor: 'DisruptionPause by-hand', reason: 'mine' }]);
@@ -60,11 +60,11 @@ describe('DisruptionPause objects', () => {
       () => pauses.writePause({ ...ofPool, scope: { kind: 'nodePool', name: 'b' } }),
       'UnknownScope',
     ],
-  ])('refused with what was found: %s', async (_name, order, type) => {
+  ])('an invalid pause is refused with what was found: %s', async (_name, order, type) => {
     await expect(order()).rejects.toMatchObject({ type, nonRetryable: true });
   });
 
-  test('without the kind nothing is paused, and an order says what is missing', async () => {
+  test('without the CRD nothing is paused, and an order says that it is missing', async () => {
     const missing = new DomainError('NotFound', 'no such kind', { status: 404 });
     Object.assign(world.kube, { list: () => Promise.reject(missing) });
     expect(await activePauses(world.deps)).toEqual([]);

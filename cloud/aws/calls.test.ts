@@ -29,7 +29,7 @@ async function ec2(): Promise<string> {
   return listenLocally(server);
 }
 
-test('each action has a request budget of its own: dry runs that are throttled do not slow launches down', async () => {
+test('each AWS action has its own request budget: throttled dry runs do not slow launches down', async () => {
   const clock = steppingClock();
   const calls = createCalls({ region: 'eu-central-1', endpoint: await ec2(), clock });
   const dryRun = calls.runInstances({ DryRun: true, MinCount: 1, MaxCount: 1 });
@@ -43,7 +43,7 @@ test('each action has a request budget of its own: dry runs that are throttled d
   expect(clock.time).toBe(waited);
 });
 
-test('who hears of calls hears whether AWS has answered: too many requests, or nothing, is no answer', async () => {
+test('listeners of calls hear whether AWS answered: throttling and silence are no answer', async () => {
   const heard: (readonly [string, boolean])[] = [];
   const clock = steppingClock();
   const onCall = ({ action, answered }: { action: string; answered: boolean }): void =>
@@ -111,7 +111,7 @@ test('in China every call goes to an endpoint of China, those without a client o
   expect(asked.size).toBe(7);
 });
 
-test('a call that was refused for the time on it goes out again by the clock of AWS, a launch too', async () => {
+test("a call refused for its time is repeated with AWS's clock, a launch too", async () => {
   const times: string[] = [];
   const late =
     '<Response><Errors><Error><Code>RequestExpired</Code><Message>expired</Message></Error></Errors></Response>';

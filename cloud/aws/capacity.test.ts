@@ -123,7 +123,7 @@ describe('pods', () => {
 });
 
 // Rule `instance-types/capacity`.
-describe('what is kept back', () => {
+describe('memory and storage reserved on a node', () => {
   const overhead = (kubelet: Record<string, unknown>) =>
     resourcesOf(named('m5.large'), settings('AL2023', { kubelet })).overhead;
 
@@ -166,7 +166,7 @@ describe('storage', () => {
     expect(storage({ instanceStorePolicy: 'RAID0' }, 'AL2023')).toBe(20 * gibi);
   });
 
-  test('the root volume decides, else the family’s device, else for Custom the last one', () => {
+  test("the root volume sets ephemeral storage, else the family's device, else for Custom the last one", () => {
     const blockDeviceMappings = [device('/dev/xvda', '50Gi'), device('/dev/xvdb', '100G')];
     expect(storage({ blockDeviceMappings })).toBe(50 * gibi);
     expect(storage({ blockDeviceMappings }, 'Bottlerocket')).toBe(100e9);
@@ -178,7 +178,7 @@ describe('storage', () => {
 });
 
 describe('extended resources', () => {
-  test('devices are counted by maker; what is not there has no entry', () => {
+  test('devices are counted by maker, and absent ones have no entry', () => {
     const accelerated: InstanceTypeInfo = {
       ...named('trn1.32xlarge'),
       GpuInfo: {
@@ -202,7 +202,7 @@ describe('extended resources', () => {
     expect(resourcesOf(named('m5.large'), settings()).capacity['vpc.amazonaws.com/pod-eni']).toBe(9);
   });
 
-  test('memory that nodes were seen to have replaces the estimate (instance-types/known-memory)', () => {
+  test('memory seen on nodes replaces the estimate (instance-types/known-memory)', () => {
     const knownMemory = 7000 * mebi;
     expect(resourcesOf(named('m5.large'), settings('AL2023', {}, { knownMemory })).capacity.memory).toBe(knownMemory);
   });

@@ -7,7 +7,7 @@ import { Limiter } from './caller.js';
 
 const hour = 3_600_000;
 
-describe('a clock that is set back', () => {
+describe('when the clock is set back', () => {
   test('takes no call from the budget, and holds no batch', async () => {
     const clock = steppingClock(5 * hour);
     const limiter = new Limiter({ burst: 2, perSecond: 1 }, clock);
@@ -31,7 +31,7 @@ describe('a clock that is set back', () => {
     expect(clock.time).toBe(0);
   });
 
-  test('does not make what is kept young again, and an old value stands in while nothing can be read', async () => {
+  test('cached values do not become young again, and an old value is used while nothing can be read', async () => {
     const clock = steppingClock(5 * hour);
     let loads = 0;
     const load = (): Promise<number> =>

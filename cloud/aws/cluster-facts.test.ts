@@ -29,7 +29,7 @@ const apiServerCa = () => Promise.resolve<string | undefined>('S1VCRQ==');
 const denied = refusal('AccessDeniedException', 'no', 'eks:DescribeCluster', 403);
 
 describe('the certificates that nodes trust', () => {
-  test('come from EKS where it is asked anyway, whatever the endpoint is', async () => {
+  test('come from EKS where it is asked for the endpoint anyway', async () => {
     const of = facts({ ...endpoint, apiServerCa });
     await expect(of.facts.get('AL2023')).resolves.toEqual({
       clusterEndpoint: 'https://configured',
@@ -45,7 +45,7 @@ describe('the certificates that nodes trust', () => {
   });
 
   test.each(['AL2023', 'Bottlerocket', 'AL2'] as const)(
-    'come from EKS where nobody else has them: %s',
+    'come from EKS where there is no other source: %s',
     async (family) => {
       await expect(facts({ ...endpoint, ...cidr }).facts.get(family)).resolves.toMatchObject({ caBundle: 'RUtT' });
     },
@@ -58,7 +58,7 @@ describe('the certificates that nodes trust', () => {
     });
   });
 
-  test('without any, AL2 nodes ask EKS by themselves', async () => {
+  test('without them AL2 nodes ask EKS themselves', async () => {
     await expect(facts({ ...endpoint, ...cidr }, denied).facts.get('AL2')).resolves.toMatchObject({
       caBundle: undefined,
     });

@@ -54,14 +54,14 @@ describe('the dry run of a node class', () => {
     expect(asked()).toBe(3);
   });
 
-  test('a launch template that is not there says nothing of the node class', async () => {
+  test('a missing launch template says nothing about the node class', async () => {
     const absent = refusal('InvalidLaunchTemplateName.NotFoundException', 'a', 'ec2:RunInstances');
     const { check } = world(absent, wouldDo);
     await expect(check()).resolves.toMatchObject({ status: 'Unknown', reason: 'LaunchTemplateNotFound' });
     await expect(check()).resolves.toMatchObject({ status: 'True' });
   });
 
-  test('what was refused for want of a permission is kept for half an hour', async () => {
+  test('a refusal for lack of permission is kept for half an hour', async () => {
     const { check, asked, clock } = world(refusal('UnauthorizedOperation', 'no', 'ec2:RunInstances', 403), wouldDo);
     await expect(check()).resolves.toMatchObject({ status: 'False', reason: 'RunInstancesAuthCheckFailed' });
     await check();
@@ -70,7 +70,7 @@ describe('the dry run of a node class', () => {
     await expect(check()).resolves.toMatchObject({ status: 'True' });
   });
 
-  test('where nothing can be launched now, nothing was tried, and that is not kept', async () => {
+  test('where nothing can be launched now, no result is kept', async () => {
     const { check, types, asked } = world(refusal('UnauthorizedOperation', 'no', 'ec2:RunInstances', 403));
     const [only] = types.splice(0);
     await expect(check()).resolves.toMatchObject({ status: 'True' });
@@ -80,7 +80,7 @@ describe('the dry run of a node class', () => {
   });
 
   test.each(['InvalidParameterValue', 'InvalidGroup.NotFound', 'ExpiredToken', 'RequestExpired'])(
-    '%s is told, and asked again at the next look',
+    '%s is reported, and tried again at the next look',
     async (code) => {
       const { check } = world(refusal(code, 'no', 'ec2:RunInstances'), wouldDo);
       await expect(check()).resolves.toMatchObject({ status: expect.stringMatching(/False|Unknown/) });
@@ -111,7 +111,7 @@ describe('account', () => {
       expect([...triedReads].sort()).toEqual(reading.map(([action]) => action).sort());
     });
 
-    test('tells which permissions are refused, and by what', async () => {
+    test('lists refused permissions with their source', async () => {
       const found = await account({ describeImages: () => Promise.reject(unauthorized) }).permissions();
 
       expect(found.get('ec2:DescribeSubnets')).toBeUndefined();
@@ -121,7 +121,7 @@ describe('account', () => {
       expect(found.get('ec2:DescribeImages')?.message).toContain('You are not authorized');
     });
 
-    test('who is refused a permission is known; who gives wrong credentials is not', async () => {
+    test('denied permissions are known, and wrong credentials are an error', async () => {
       await account({ describeInstances: () => Promise.reject(unauthorized) }).authenticate();
       await account().authenticate();
 
@@ -131,7 +131,7 @@ describe('account', () => {
       );
     });
 
-    test('a node class is tried out without the verdict that it has', async () => {
+    test('a node class is validated without its own earlier verdict', async () => {
       const tried = account();
       const conditions = [{ type: 'ValidationSucceeded', status: 'True' as const }];
       await tried.tryOut({ ...ec2NodeClass(), status: { instanceProfile: 'p', conditions } });
@@ -142,7 +142,7 @@ describe('account', () => {
       );
     });
 
-    test('looks at the queue; one whose attributes nobody may read is there all the same', async () => {
+    test('reads the queue, which exists though its attributes may not be read', async () => {
       const getQueueUrl = () => Promise.resolve({ QueueUrl: 'https://sqs/q' });
       const getQueueAttributes = () => Promise.resolve({ Attributes: { ApproximateNumberOfMessages: '7' } });
       const denied = () => Promise.reject(refusal('AccessDenied', 'no', 'sqs:GetQueueAttributes', 403));
@@ -157,7 +157,7 @@ describe('account', () => {
     });
   });
 
-  describe('calls that make nothing', () => {
+  describe('dry runs of calls that create', () => {
     const calls = (answers: object): Parameters<typeof asDryRuns>[0] => answers as Parameters<typeof asDryRuns>[0];
 
     test('a launch template is made by a dry run alone', async () => {
@@ -168,7 +168,7 @@ describe('account', () => {
       expect(createLaunchTemplate).toHaveBeenCalledWith({ ...input, DryRun: true });
     });
 
-    test('a refusal to make it is told', async () => {
+    test('a refusal of a dry run is reported', async () => {
       const refused = { createLaunchTemplate: () => Promise.reject(unauthorized) };
       await expect(
         asDryRuns(calls(refused)).createLaunchTemplate({ LaunchTemplateName: 'a', LaunchTemplateData: {} }),

@@ -45,14 +45,14 @@ const launches: readonly (readonly [string, string, string, string])[] = [
 const typeOf = (error: Error): string => (isDomainError(error) ? error.type : 'none');
 
 describe('the table of AWS errors', () => {
-  test.each(launches)('%s (%s) at a launch is %s and told as %s', (code, words, type, reason) => {
+  test.each(launches)('%s (%s) at a launch is %s and reported as %s', (code, words, type, reason) => {
     const failure = refusal(code, words, 'ec2:CreateFleet');
     expect(failure).toMatchObject({ type, details: { code, reason } });
     expect(failure.message).toContain(words);
   });
 
   test.each(knownErrors.map(({ code = 'InvalidParameterValue', words = '', row }) => [code, words, row] as const))(
-    '%s %s is of a kind that says whether it is retried, and names the call, the code and what AWS said',
+    "%s %s has a kind that decides retries, and names the call, the code and AWS's message",
     (code, words, { type, reason }) => {
       const said = words.replaceAll('\\.', '.').split('|')[0] ?? '';
       const failure = refusal(code, said, 'ec2:CreateFleet');
@@ -64,7 +64,7 @@ describe('the table of AWS errors', () => {
 
   const codes = new Set(knownErrors.flatMap(({ code }) => code ?? []));
 
-  test('it has every error that the clients of the SDK declare for the calls that are made', () => {
+  test("has every error that the SDK's clients declare for the used calls", () => {
     const calls = readFileSync('cloud/aws/calls.ts', 'utf8');
     const declared = [...calls.matchAll(/import \{([^}]*)\} from '@aws-sdk\/client-([a-z0-9]+)'/g)].flatMap(
       ([, names = '', client = '']) =>
@@ -78,7 +78,7 @@ describe('the table of AWS errors', () => {
     expect([...names].filter((name) => !codes.has(name))).toEqual([]);
   });
 
-  test('it has every error that Karpenter knows', () => {
+  test('has every error that Karpenter knows', () => {
     const theirs =
       'InvalidLaunchTemplateName.NotFoundException InvalidParameterValue UnauthorizedOperation RequestLimitExceeded ' +
       'AuthFailure.ServiceLinkedRoleCreationNotPermitted InsufficientFreeAddressesInSubnet MaxFleetCountExceeded ' +
@@ -89,7 +89,7 @@ describe('the table of AWS errors', () => {
     expect(theirs.split(' ').filter((code) => !codes.has(code))).toEqual([]);
   });
 
-  test('no code has two meanings, and each is told to somebody', () => {
+  test('gives each code one meaning, which is reported', () => {
     const all = knownErrors.flatMap(({ code }) => code ?? []);
     expect(all.filter((code, at) => all.indexOf(code) !== at)).toEqual([]);
     expect(knownErrors.filter(({ told }) => told === '')).toEqual([]);
@@ -107,7 +107,7 @@ describe('the table of AWS errors', () => {
     });
   });
 
-  test('what it does not know is told by its form, and as LaunchFailed', () => {
+  test('reports an unknown code by its form, and as LaunchFailed', () => {
     expect(refusal('InvalidSomething.NotFound')).toMatchObject({ type: 'NotFound' });
     expect(refusal('SomethingNew', 'x', 'ec2:CreateFleet', 500)).toMatchObject({ type: 'Unavailable' });
     const failure = refusal('SomethingElse', 'x');

@@ -57,7 +57,7 @@ describe('kubelet settings by expression', () => {
   } as InstanceTypeInfo;
 
   // Rule `node-classes/expression-units`.
-  test('are worked out for each type, in the units of each resource; plain values stay', () => {
+  test('are evaluated for each type in the units of each resource; plain values stay', () => {
     const kubelet = {
       maxPods: 'min(max_pods, default_enis * 10)',
       kubeReserved: {
@@ -80,7 +80,7 @@ describe('kubelet settings by expression', () => {
     expect(resolvedKubelet(plain, info, 58)).toBe(plain);
   });
 
-  test('that nobody can read are told by field, whatever the type', () => {
+  test('that cannot be parsed are reported by field, whatever the type', () => {
     const kubelet = {
       maxPods: 'vcpus > 4',
       kubeReserved: { cpu: 'vcpus *', memory: '1Gi', pid: '1 / 0' },

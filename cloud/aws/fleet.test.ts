@@ -70,7 +70,7 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     });
   });
 
-  test('the owner of the claim is told the most frequent error that is not for want of capacity', () => {
+  test('the claim gets the most frequent error other than insufficient capacity', () => {
     const errors = [
       ...['m5.large', 'c5.large', 'r5.large'].map((type) => error('InsufficientInstanceCapacity', type)),
       error('InvalidAMIID.NotFound', 'm6.large'),
@@ -80,7 +80,7 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     expect(readFleetErrors(errors.slice(0, 3), 'on-demand', zones).reason).toBeUndefined();
   });
 
-  test('one other error among them is a failure, not a want of capacity', () => {
+  test('one other error among them makes it a failure, not insufficient capacity', () => {
     const errors = [error('InsufficientInstanceCapacity'), error('InvalidParameterValue', 'c5.large', 'no such thing')];
     const verdict = readFleetErrors(errors, 'on-demand', zones);
     expect(verdict.onlyCapacity).toBe(false);

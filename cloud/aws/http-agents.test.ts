@@ -28,7 +28,7 @@ async function listen(server: http.Server | https.Server): Promise<string> {
 const empty =
   '<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet/></DescribeInstancesResponse>';
 
-test('calls that EC2 answers slowly do not wait for one another’s sockets', async () => {
+test('parallel calls that EC2 answers slowly have separate sockets', async () => {
   const many = 90;
   const held: http.ServerResponse[] = [];
   const endpoint = await listen(
@@ -70,7 +70,7 @@ describe('an endpoint whose certificates are an own authority’s', () => {
     await expect(usual.describeCluster('c')).rejects.toMatchObject({ type: 'Unavailable' });
   });
 
-  test('is reached without the proxy where NO_PROXY names it', async () => {
+  test('is reached directly where NO_PROXY names it', async () => {
     const tunnels: (string | undefined)[] = [];
     const proxy = http.createServer().on('connect', ({ url }, socket) => {
       tunnels.push(url);
@@ -87,7 +87,7 @@ describe('an endpoint whose certificates are an own authority’s', () => {
 });
 
 describe('a proxy', () => {
-  test('is asked for a tunnel to the endpoint, with its user and password', async () => {
+  test('gets a CONNECT to the endpoint, with user and password', async () => {
     const asked: (string | undefined)[] = [];
     const proxy = http.createServer().on('connect', (request, socket) => {
       asked.push(request.url, request.headers['proxy-authorization']);

@@ -21,11 +21,11 @@ const allowed = new Set(policy.Statement.flatMap((statement) => statement.Action
 
 // Rule `settings/permissions`.
 describe('the IAM policy', () => {
-  test('allows every action of the table and nothing besides', () => {
+  test('allows every action of the table, and no other', () => {
     expect([...allowed].sort()).toEqual(Object.keys(iamActions).sort());
   });
 
-  test('every action is called, or implied by one that is, and each call names its own', () => {
+  test('has only actions that are called or implied, and each call names its action', () => {
     const calls = sources.find(({ name }) => name === 'calls.ts')!.text;
     const called = [...calls.matchAll(/call\(\s*'([a-z0-9-]+:[A-Za-z]+)'/g)].map((match) => match[1]!);
     expect([...new Set([...called, ...impliedActions])].sort()).toEqual(Object.keys(iamActions).sort());
@@ -44,7 +44,7 @@ describe('the IAM policy', () => {
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
-  test('what changes or removes anything is bound to the cluster’s tags, and fits into a managed policy', () => {
+  test("limits changes and deletions to the cluster's tags, and fits into a managed policy", () => {
     const free = policy.Statement.filter((statement) => statement.Resource === '*').flatMap(({ Action }) => Action);
     expect(free.every((action) => /:(Describe|List|Get)/.test(action))).toBe(true);
     const terminate = policy.Statement.filter(({ Action }) => Action.includes('ec2:TerminateInstances'));
@@ -54,7 +54,7 @@ describe('the IAM policy', () => {
     expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144);
   });
 
-  test('changes no instance profile but those under the cluster’s own path, whatever tags a request claims', () => {
+  test("changes only instance profiles below the cluster's path, whatever tags a request has", () => {
     const changes = policy.Statement.filter(({ Action }) =>
       Action.some((action) => /^iam:(Create|Tag|Add|Remove|Delete)/.test(action)),
     );
@@ -65,7 +65,7 @@ describe('the IAM policy', () => {
     }
   });
 
-  test('lets nobody say later that an instance is of another cluster', () => {
+  test('forbids moving an instance to another cluster by tags', () => {
     const later = policy.Statement.find(({ Sid }) => Sid === 'CompleteTags')!;
     expect(later.Condition).toMatchObject({
       StringEquals: { 'aws:ResourceTag/kubernetes.io/cluster/a-cluster-with-quite-a-long-name': 'owned' },
@@ -74,7 +74,7 @@ describe('the IAM policy', () => {
     });
   });
 
-  test('reads the zonal shifts of one cluster, which is no resource of that service', () => {
+  test('reads the zonal shifts of one cluster, which has no ARN in that service', () => {
     const { Resource, Condition } = policy.Statement.find(({ Sid }) => Sid === 'ReadZonalShifts')!;
     expect(Resource).toBe('*');
     const arn = 'arn:aws:eks:eu-central-1:123456789012:cluster/a-cluster-with-quite-a-long-name';
@@ -92,7 +92,7 @@ describe('the IAM policy', () => {
     });
   });
 
-  test('the files in deploy/ are those that npm run generate writes', () => {
+  test('the policies in deploy/ are those that npm run generate writes', () => {
     expect(readFileSync('deploy/iam-policy.json', 'utf8')).toBe(policyJson());
     expect(readFileSync('deploy/iam-cloudformation.yaml', 'utf8')).toBe(cloudFormationYaml());
   });

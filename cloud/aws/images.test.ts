@@ -38,7 +38,7 @@ const image = (ImageId: string, created: string, more: Partial<Image> = {}): Ima
 const byTag = { tags: { team: 'a' } };
 
 describe('of images that fit the same types', () => {
-  test('the newest wins, though EC2 has a date for its deprecation in years to come', async () => {
+  test('the newest is used, though EC2 gives it a date of deprecation in some years', async () => {
     const { resolve } = region([
       image('ami-old', '2026-01-01'),
       image('ami-new', '2026-06-01', { DeprecationTime: '2028-06-01T00:00:00Z' }),
@@ -46,7 +46,7 @@ describe('of images that fit the same types', () => {
     await expect(resolve(byTag)).resolves.toMatchObject([{ id: 'ami-new' }]);
   });
 
-  test('one that is not deprecated wins over a newer one that is', async () => {
+  test('one that is not deprecated comes before a newer one that is', async () => {
     const { resolve } = region([
       image('ami-old', '2026-01-01'),
       image('ami-new', '2026-06-01', { DeprecationTime: '2026-11-01T00:00:00Z' }),
@@ -55,7 +55,7 @@ describe('of images that fit the same types', () => {
   });
 });
 
-test('tags of an image are no requirements, and an architecture that no node has leaves it out', async () => {
+test('tags of an image are no requirements, and an image of an unknown architecture is left out', async () => {
   const Tags = [{ Key: 'karpenter.k8s.aws/instance-family', Value: 'm5' }];
   const { resolve } = region([
     image('ami-1', '2026-01-01', { Tags }),
@@ -77,7 +77,7 @@ describe('SSM parameters', () => {
     await expect(resolve({ alias: 'bottlerocket@latest' })).resolves.toMatchObject([{ id: 'ami-1' }, { id: 'ami-1' }]);
   });
 
-  test('one whose image is deprecated meanwhile is read again before its day is over', async () => {
+  test('a parameter whose image is deprecated is read again before a day has passed', async () => {
     const parameters = { [path]: 'ami-1' };
     const old = image('ami-1', '2026-01-01', { DeprecationTime: '2026-11-20T01:00:00Z' });
     const { resolve, clock } = region([old, image('ami-2', '2026-11-19')], parameters);
@@ -89,7 +89,7 @@ describe('SSM parameters', () => {
     await expect(resolve({ alias: 'bottlerocket@latest' })).resolves.toMatchObject([{ id: 'ami-2' }, { id: 'ami-2' }]);
   });
 
-  test('one of the user’s that holds no image id selects nothing', async () => {
+  test('a parameter of the user without an image id selects nothing', async () => {
     const { resolve } = region([image('ami-1', '2026-01-01')], { '/mine': 'none yet' });
     await expect(resolve({ ssmParameter: '/mine' })).resolves.toEqual([]);
   });

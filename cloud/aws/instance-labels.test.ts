@@ -8,7 +8,7 @@ test.each([
   ['supported', 'true'],
   ['unsupported', 'false'],
   [undefined, 'false'],
-] as const)('Nitro enclaves %s: the label says %s', (support, value) => {
+] as const)('Nitro enclaves %s: the label has the value %s', (support, value) => {
   const info = { InstanceType: 'm6i.xlarge' as const, ...(support !== undefined && { NitroEnclavesSupport: support }) };
   expect(instanceLabels(info)[enclaves]).toBe(value);
 });

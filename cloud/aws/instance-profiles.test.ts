@@ -52,7 +52,7 @@ describe('a profile that the node class names', () => {
     await expect(iam(() => failure).profiles.resolve(given)).resolves.toBe('mine');
   });
 
-  test('is taken at its word in an isolated VPC, and IAM is not asked', async () => {
+  test('is used without asking IAM in an isolated VPC', async () => {
     const { profiles, asked } = iam(() => undefined, [], true);
     await expect(profiles.resolve(given)).resolves.toBe('mine');
     expect(asked).toEqual([]);
@@ -63,7 +63,7 @@ describe('a profile that the node class names', () => {
   });
 });
 
-test('a profile that may not be removed keeps no other from being removed', async () => {
+test('an instance profile that may not be deleted does not stop the others', async () => {
   const denied = refusal('AccessDenied', 'no', 'iam:DeleteInstanceProfile', 403);
   const { profiles, there, clock } = iam(
     (action, name) => (action === 'Delete' && name === 'b' ? denied : undefined),

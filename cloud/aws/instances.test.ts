@@ -31,7 +31,7 @@ function ec2(refuses: (id: string) => Error | undefined) {
 const ids = Array.from({ length: 500 }, (_, i) => `i-${i}`);
 
 describe('terminations that share a call', () => {
-  test('one instance under termination protection costs the others nothing', async () => {
+  test('an instance with termination protection does not stop the others', async () => {
     const { instances, ended, asked } = ec2((id) =>
       id === 'i-77' ? refusal('OperationNotPermitted', protectedText(id), 'ec2:TerminateInstances') : undefined,
     );
@@ -45,7 +45,7 @@ describe('terminations that share a call', () => {
     expect(asked()).toBeLessThan(25);
   });
 
-  test('an instance that the policy denies for want of a tag does not stop other terminations', async () => {
+  test('an instance that the policy denies for its tags does not stop the others', async () => {
     const { instances } = ec2((id) =>
       id === 'i-3' ? refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403) : undefined,
     );
@@ -55,7 +55,7 @@ describe('terminations that share a call', () => {
     ]);
   });
 
-  test('what is denied for an instance that is not there, which has no tags, is no denial', async () => {
+  test('a denial for an absent instance, which has no tags, counts as gone', async () => {
     const { instances } = ec2((id) =>
       id.startsWith('i-gone') ? refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403) : undefined,
     );
@@ -72,7 +72,7 @@ describe('terminations that share a call', () => {
     expect(asked()).toBeLessThan(40);
   });
 
-  test('an instance that is gone is reported as gone; an unreachable EC2 fails for all', async () => {
+  test('an absent instance is reported as gone; an unreachable EC2 fails for all', async () => {
     const gone = ec2((id) => (id === 'i-1' ? refusal('InvalidInstanceID.NotFound') : undefined));
     await expect(Promise.all(['i-0', 'i-1'].map((id) => gone.instances.terminate(id)))).resolves.toEqual([
       'terminating',
@@ -83,7 +83,7 @@ describe('terminations that share a call', () => {
   });
 });
 
-test('an instance that was just launched is not gone because EC2 does not know it yet', async () => {
+test('an instance launched a moment ago is not reported as gone though EC2 does not show it yet', async () => {
   const clock = steppingClock();
   const unknown = () => Promise.reject(refusal('InvalidInstanceID.NotFound'));
   const calls = { terminateInstances: unknown, describeInstances: unknown } as unknown as AwsCalls;
@@ -98,7 +98,7 @@ test('an instance that was just launched is not gone because EC2 does not know i
   await expect(instances.terminate('i-1', clock.time - 60_000)).resolves.toBe('gone');
 });
 
-test('a tag that the user gave the instance stays', async () => {
+test('a tag that the user gave the instance is kept', async () => {
   const made: unknown[] = [];
   const whole = {
     InstanceId: 'i-0',
@@ -127,7 +127,7 @@ test('a tag that the user gave the instance stays', async () => {
   expect(made).toHaveLength(1);
 });
 
-test('instances are listed that were launched for a NodePool and a node class of the cluster', async () => {
+test('listed instances are those launched for a NodePool and node class of the cluster', async () => {
   const asked: unknown[] = [];
   const calls = {
     describeInstances: (input: unknown) => {
@@ -157,7 +157,7 @@ test.each([
     { message: 'instance i-0 is terminated: Server.SpotInstanceTermination', isReclaimed: true },
   ],
   ['no reason', undefined, { message: 'instance i-0 is terminated', isReclaimed: false }],
-])('EC2 says how an instance ended: %s', async (_, StateReason, expected) => {
+])('the reason why an instance ended is read from EC2: %s', async (_, StateReason, expected) => {
   const described = { InstanceId: 'i-0', State: { Name: 'terminated' }, StateReason };
   const calls = { describeInstances: () => Promise.resolve({ Reservations: [{ Instances: [described] }] }) };
   const instances = new Instances(calls as unknown as AwsCalls, 'c', steppingClock());
@@ -174,7 +174,7 @@ test('many instances are described in one call', async () => {
   expect(asked).toBe(1);
 });
 
-test('nothing is said of an instance that runs, or that EC2 does not know', async () => {
+test('a running or unknown instance has no reason for its end', async () => {
   const running = { InstanceId: 'i-0', State: { Name: 'running' } };
   const calls = {
     describeInstances: ({ InstanceIds: [id] = [] }: { InstanceIds?: string[] }) =>

@@ -12,7 +12,7 @@ const warning = (id: string, instance: string, more: object = {}): string =>
     ...more,
   });
 
-test('a notice that comes twice is handled once, one of another account never, and all messages are deleted', async () => {
+test('a repeated interruption notice is handled once, one of another account never, and all messages are deleted', async () => {
   const waiting = [
     warning('e1', 'i-1'),
     warning('e1', 'i-1'),

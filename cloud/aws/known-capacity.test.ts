@@ -9,7 +9,7 @@ const seen = (capacity: Record<string, number>, expected: Record<string, number>
 const own = { instanceType: 'm7i.large', imageId: 'ami-1', nodeClassHash: 'h' };
 
 // Rule `instance-types/known-memory`.
-describe('what nodes have of a resource', () => {
+describe('resources seen on registered nodes', () => {
   test.each<[string, string, Record<string, number>, Record<string, number>, number]>([
     ['is known where it is less than was said', 'x/nic', { 'x/nic': 999 }, { 'x/nic': 1000 }, 999],
     ['is not where it is more', 'x/nic', { 'x/nic': 1001 }, { 'x/nic': 1000 }, 1000],

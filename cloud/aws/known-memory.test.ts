@@ -21,7 +21,7 @@ test.each<[string, readonly number[], number | undefined]>([
   expect(known.get('m5.large', 'ami-2')).toBeUndefined();
 });
 
-test('learns nothing of a type that EC2 does not know', async () => {
+test('learns no memory for a type that EC2 does not list', async () => {
   const known = new KnownMemory(machines);
   await known.learn('m5.huge', 'ami-1', 7500 * mebi);
   expect([known.get('m5.huge', 'ami-1'), known.version]).toEqual([undefined, 0]);

@@ -38,13 +38,13 @@ function account(fail: (id: string) => Error | undefined = () => undefined) {
 }
 
 describe('the sweep of launch templates', () => {
-  test('deletes those that this program made, and nobody else’s', async () => {
+  test('deletes those that Stowage created, and no others', async () => {
     const { there, sweep } = account();
     await expect(sweep()).resolves.toBe(3);
     expect([...there.keys()]).toEqual(['managed', 'copied', 'named']);
   });
 
-  test('one that may not be deleted keeps no other from it, and is told', async () => {
+  test('goes on after one that may not be deleted, which is reported', async () => {
     const { there, sweep } = account((id) =>
       id === 'b' ? refusal('UnauthorizedOperation', 'no', 'ec2:DeleteLaunchTemplate', 403) : undefined,
     );
@@ -101,7 +101,7 @@ function lagging() {
 describe('the end of a node class', () => {
   const end = { nodeClass: 'default' };
 
-  test('leaves none of three templates that were made at once, also of those that EC2 does not list yet', async () => {
+  test('deletes three templates created at once, and those that EC2 does not list yet', async () => {
     const { there, listed, templates, make } = lagging();
     const [first = ''] = await make('default', 'ami-1', 'ami-2', 'ami-3');
     const [other] = await make('other', 'ami-4');
@@ -111,14 +111,14 @@ describe('the end of a node class', () => {
     await expect(templates.cleanUp(end)).resolves.toBe(0);
   });
 
-  test('goes through every page of the list', async () => {
+  test('reads every page of the list', async () => {
     const { there, listed, templates, make } = lagging();
     for (const name of await make('default', 'ami-1', 'ami-2', 'ami-3')) listed.add(name);
     await expect(templates.cleanUp(end)).resolves.toBe(3);
     expect([...there]).toEqual([]);
   });
 
-  test('takes one that somebody else deleted for gone: EC2 denies what is not there', async () => {
+  test('counts a template deleted by somebody else as gone, though EC2 denies the call', async () => {
     const { there, missing, templates, make } = lagging();
     const [gone = ''] = await make('default', 'ami-1', 'ami-2');
     missing.add(gone);

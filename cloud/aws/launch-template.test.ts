@@ -39,7 +39,7 @@ const input: TemplateInput = {
 const template = (more: Partial<TemplateInput> = {}) => templateData({ ...input, ...more });
 
 describe('a launch template', () => {
-  test('says nothing of placement by default', () => {
+  test('has no placement by default', () => {
     expect(template().Placement).toBeUndefined();
     expect(template().NetworkInterfaces).toEqual([{ Groups: [], DeviceIndex: 0 }]);
   });
@@ -57,7 +57,7 @@ describe('a launch template', () => {
   });
 
   // Rule `launch-templates/interfaces`.
-  test('gives an interface that is for EFA alone nothing of IP, and a public address to the first alone', () => {
+  test('gives an EFA-only interface no IP settings, and only the first one a public address', () => {
     const listed = nodeClass({
       ipPrefixCount: 2,
       associatePublicIPAddress: false,
@@ -84,7 +84,7 @@ describe('a launch template', () => {
     expect(first?.Ipv4PrefixCount).toBeUndefined();
   });
 
-  test('leaves reservations alone unless it is for one', () => {
+  test('targets no reservation unless it is for one', () => {
     expect(template().CapacityReservationSpecification).toEqual({ CapacityReservationPreference: 'none' });
     expect(template({ reservation: 'cr-1', market: 'capacity-block' })).toMatchObject({
       CapacityReservationSpecification: {
@@ -97,14 +97,14 @@ describe('a launch template', () => {
   });
 
   // Rule `labels/enclaves`.
-  test('enables enclaves where pods ask for them', () => {
+  test('enables enclaves where pods request them', () => {
     expect(template({ enclaves: true }).EnclaveOptions).toEqual({ Enabled: true });
     expect(template().EnclaveOptions).toBeUndefined();
   });
 });
 
 // Rule `launch-templates/unused-are-deleted`.
-test('a template goes once it is an hour old and has not been launched from for an hour', async () => {
+test('a launch template is deleted once it is an hour old and was not used for an hour', async () => {
   const clock = { time: 0, now: () => clock.time, sleep: () => Promise.resolve() };
   const there = new Map<string, Date>();
   const calls = {

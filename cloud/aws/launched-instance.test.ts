@@ -34,7 +34,7 @@ const request = {
 } as unknown as Ec2LaunchRequest;
 
 /** What the claim is told of an instance whose launch gave no answer. */
-describe('an instance that an earlier launch made is labelled as what it is (invariants/one-instance)', () => {
+describe('an instance found from an earlier launch is labelled with its own properties (invariants/one-instance)', () => {
   test.each<[string, Partial<Ec2Instance>, Record<string, string>, number | undefined]>([
     [
       'in its partition',

@@ -92,7 +92,7 @@ describe('a launch that fails', () => {
       'Security group sg-1 and subnet subnet-1 belong to different networks.',
       'SecurityGroupSubnetVPCMismatch',
     ],
-  ])('by %s (%s) says so as %s, wherever EC2 puts it', async (code, words, reason) => {
+  ])('by %s (%s) is reported as %s, wherever EC2 puts the error', async (code, words, reason) => {
     const told = { message: expect.stringContaining(words), details: { reason } };
     await expect(launch(() => [failure(code, words)])).rejects.toMatchObject(told);
     await expect(launch(() => refusal(code, words, 'ec2:CreateFleet'))).rejects.toMatchObject(told);
@@ -127,7 +127,7 @@ describe('an account without the role that spot needs', () => {
 });
 
 // Rule `launch/fleet-request`.
-test('the context of the node class goes with a launch, unless minValues were relaxed for it', async () => {
+test("the node class's context is passed with a launch, unless minValues were relaxed for it", async () => {
   await launch(() => [], { spec: { context: 'ctx-1' } });
   await launch(() => [], {
     spec: { context: 'ctx-1' },
@@ -140,7 +140,7 @@ describe('client tokens of CreateFleet', () => {
   let now = 0;
   const fresh = (): ClientTokens<string> => new ClientTokens({ now: () => now });
 
-  test('a request whose answer was lost is repeated in the same words, until it is answered', () => {
+  test('a request whose answer was lost is repeated with the same parameters, until it is answered', () => {
     const tokens = fresh();
     tokens.lost('uid', 'all offerings');
     expect(tokens.next('uid')).toBe('uid');

@@ -29,7 +29,7 @@ describe('Limiter', () => {
     expect(clock.time).toBe(2000);
   });
 
-  test('one throttled call slows all of them down; successes bring the rate back', async () => {
+  test('a throttled call slows all calls down; successes bring the rate back', async () => {
     const clock = steppingClock();
     const limiter = new Limiter({ burst: 10, perSecond: 8 }, clock);
     limiter.throttled();

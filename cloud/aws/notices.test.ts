@@ -90,7 +90,7 @@ describe('parseInterruption', () => {
     expect(parse(body, 7)).toMatchObject({ interruptions: [{ at: 7, messageId: `m1/${id}` }] });
   });
 
-  test('what it gives is bounded, and was not said in the future: nothing of it can be kept on the queue for that', () => {
+  test('has bounded values and no time in the future, and no message stays on the queue for that', () => {
     const spot = (instanceId: string, more: object = {}) =>
       event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': instanceId }, more);
     expect(parse(spot(`i-${'f'.repeat(100_000)}`))).toEqual({
@@ -108,7 +108,7 @@ describe('instance status', () => {
     Details: [{ Status: 'failed' as const, ImpairedSince: new Date(since) }],
   });
 
-  test('a check counts from 120 s on, and is one and the same at every look (interruption/status-checks)', () => {
+  test('an impaired check counts after 120 s, as one notice at every look (interruption/status-checks)', () => {
     const status = { InstanceId: id, SystemStatus: failed(0) };
     expect(readStatus(status, 119_999)).toEqual([]);
     const [first] = readStatus(status, 120_000);

@@ -36,7 +36,7 @@ const ec2 = (...given: Instance[]): Instances =>
   );
 
 describe('pages', () => {
-  test('that lead back to one that was read do not go on for ever', async () => {
+  test('with a token that was used before end', async () => {
     let asked = 0;
     const circle = (token: string | undefined) => {
       asked += 1;
@@ -49,7 +49,7 @@ describe('pages', () => {
     expect(asked).toBe(3);
   });
 
-  test('that never come to an end are given up, and empty ones in between are read past', async () => {
+  test('without an end are given up, and empty ones are read over', async () => {
     let asked = 0;
     const endless = () => Promise.resolve({ NextToken: String((asked += 1)) });
     await expect(allPages('ec2:DescribeSubnets', endless, () => [])).rejects.toMatchObject({ type: 'Unavailable' });
@@ -64,7 +64,7 @@ describe('pages', () => {
     ).toEqual([1, 2]);
   });
 
-  test('of IAM, too, that say that they go on, with the same marker', async () => {
+  test('of IAM with the same marker end too', async () => {
     const page = { InstanceProfiles: [], IsTruncated: true, Marker: 'm' };
     const cluster = { clusterName: 'c', region: 'eu-central-1' };
     const profiles = new InstanceProfiles(calls({ listInstanceProfiles: answer(page) }), cluster, steppingClock());
@@ -74,7 +74,7 @@ describe('pages', () => {
 
 // Rule `garbage-collection/described-in-part`.
 describe('instances', () => {
-  test('that are listed twice are one, and what is described in part is left alone', async () => {
+  test('listed twice count once, and incomplete ones are ignored', async () => {
     const listed = await ec2(
       whole('i-1'),
       whole('i-1', { State: { Name: 'stopping' } }),
@@ -85,12 +85,12 @@ describe('instances', () => {
     expect(listed.map(({ providerId, state }) => [providerId, state])).toEqual([['aws:///a/i-1', 'stopping']]);
   });
 
-  test('asked for by id, one in part is neither there nor gone', async () => {
+  test('described by id and incomplete count as neither present nor gone', async () => {
     await expect(ec2(whole('i-2', { Placement: undefined })).get('i-2')).rejects.toMatchObject({ type: 'Unavailable' });
     await expect(ec2({ InstanceId: 'i-2', State: { Name: 'terminated' } }).get('i-2')).resolves.toBeUndefined();
   });
 
-  test('of a state, type or lifecycle that nobody knows are there', async () => {
+  test('of an unknown state, type or lifecycle are present', async () => {
     const odd = whole('i-1', {
       State: { Name: 'hibernated' as never },
       InstanceLifecycle: 'borrowed' as never,
@@ -107,7 +107,7 @@ describe('instances', () => {
 });
 
 describe('credentials that expire in the middle of a batch', () => {
-  test('are one refusal for all that were not ended yet, and not one for each', async () => {
+  test('are one error for all instances that are not terminated yet', async () => {
     let asked = 0;
     const instances = new Instances(
       calls({
@@ -131,7 +131,7 @@ describe('credentials that expire in the middle of a batch', () => {
     expect(asked).toBe(3);
   });
 
-  test('and while it is asked whether a denied instance is there, keep no other from ending', async () => {
+  test('during the lookup of a denied instance do not stop other terminations', async () => {
     const instances = new Instances(
       calls({
         terminateInstances: ({ InstanceIds: ids = [] }: { InstanceIds?: string[] }) =>
@@ -146,7 +146,7 @@ describe('credentials that expire in the middle of a batch', () => {
   });
 });
 
-describe('what lacks its name is left out', () => {
+describe('AWS objects without an id', () => {
   const terms = [{ tags: { a: 'b' } }];
 
   test('subnets, security groups, reservations, images and status without an id are left out', async () => {
@@ -249,7 +249,7 @@ test('a price that cannot be read costs itself alone', async () => {
   expect(await prices.current()).toMatchObject({ onDemand: { 'm5.large': 0.1 }, spot: {} });
 });
 
-test('a queue whose URL is not told is asked for again', async () => {
+test('a queue URL missing in an answer is asked for again', async () => {
   const urls = [{}, { QueueUrl: 'q' }];
   const stop = new AbortController();
   const problems: string[] = [];

@@ -60,7 +60,7 @@ describe('Prices', () => {
     expect(prices.status?.stale).toBe(false);
   });
 
-  test('old prices are used up to a limit, marked as stale, and never beyond it', async () => {
+  test('old prices are used up to an age limit, marked as stale, and not beyond it', async () => {
     const problems: string[] = [];
     const { prices, state } = subject({ onProblem: (problem) => problems.push(problem) });
     await prices.current();
@@ -96,7 +96,7 @@ describe('Prices', () => {
     },
   );
 
-  test('what AWS says replaces the built-in list, and is replaced by it when it is too old', async () => {
+  test("AWS's prices replace the built-in list, which replaces them when they are too old", async () => {
     const { prices, state } = subject();
     state.away = true;
     expect((await prices.current()).onDemand['m5.4xlarge']).toBe(0.768);
@@ -110,7 +110,7 @@ describe('Prices', () => {
     expect(prices.status).toMatchObject({ source: 'estimate', stale: true });
   });
 
-  test('GovCloud asks no Pricing API: there is none that its credentials are good for', async () => {
+  test("GovCloud's Pricing API is not called, since its credentials do not work there", async () => {
     const asked: unknown[] = [];
     const { prices } = subject({
       region: 'us-gov-west-1',
@@ -136,7 +136,7 @@ test.each([
   ['{"onDemand":{"m5.large":"cheap"}}', 'onDemand.m5.large: expected a number ≥ 0, found "cheap"'],
   ['{"spot":{"m5.large":{"a":-1}}}', 'spot.m5.large.a: expected a number ≥ 0, found -1'],
   ['{"onDemand":7}', 'onDemand: expected an object of prices'],
-])('a price file that says %s is refused by place', (text, message) => {
+])('a price file with %s is refused with the place', (text, message) => {
   expect(() => parsePrices(text)).toThrow(message);
   expect(() => parsePrices(text)).toThrow(PriceFileError);
 });

@@ -105,7 +105,7 @@ const denied = (action: string) => () => Promise.reject(refusal('UnauthorizedOpe
 describe('where a template may not be deleted', () => {
   const more = { deleteLaunchTemplate: denied('ec2:DeleteLaunchTemplate') };
 
-  test('a sweep removes profiles all the same, and tells it', async () => {
+  test('a sweep deletes instance profiles all the same, and reports it', async () => {
     const { provider, removed, clock } = world({}, more);
     await expect(provider.sweep([], [])).rejects.toMatchObject({ type: 'Denied' });
     clock.time += 2 * 3_600_000;
@@ -113,14 +113,14 @@ describe('where a template may not be deleted', () => {
     expect(removed).toEqual(['old']);
   });
 
-  test('so does the end of a node class', async () => {
+  test('deleting a node class deletes instance profiles all the same', async () => {
     const { provider, removed } = world({}, more);
     await expect(provider.cleanUpNodeClass(ec2NodeClass())).rejects.toMatchObject({ type: 'Denied' });
     expect(removed).toEqual(['old']);
   });
 });
 
-test('in an isolated VPC neither a sweep nor the end of a node class asks IAM', async () => {
+test('in an isolated VPC neither the sweep nor deleting a node class calls IAM', async () => {
   const { provider, removed } = world({ isolatedVpc: true });
   await provider.sweep([], []);
   await provider.cleanUpNodeClass(ec2NodeClass());
@@ -138,7 +138,7 @@ describe('an instance type', () => {
     expect(found !== undefined).toBe(has);
   });
 
-  test('that is none of Nitro is not offered where connections are tracked by own times', async () => {
+  test('without Nitro is not offered with custom connection tracking', async () => {
     const metal = { ...m5, Hypervisor: undefined };
     const described = { describeInstanceTypes: () => Promise.resolve({ InstanceTypes: [metal] }) };
     const connectionTracking = { udpTimeout: 30 };

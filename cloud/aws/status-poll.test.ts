@@ -32,13 +32,13 @@ const minutes = (times: readonly number[]): number[] => times.map((time) => time
 const denied = refusal('UnauthorizedOperation', 'no', 'ec2:DescribeInstanceStatus', 403);
 const expired = refusal('ExpiredToken', 'the token is expired', 'ec2:DescribeInstanceStatus', 403);
 
-test('one expired token ends nothing: the next look is a minute later', async () => {
+test('status poll: an expired token ends nothing, and the next look is a minute later', async () => {
   const { at, told } = await poll([undefined, expired, undefined, undefined]);
   expect(minutes(at)).toEqual([0, 1, 2, 3]);
   expect(told).toHaveLength(1);
 });
 
-test('a call that is denied is tried again ever more seldom, and told once', async () => {
+test('status poll: a denied call is retried at growing intervals, and reported once', async () => {
   const { at, told } = await poll([...Array<Error>(8).fill(denied), undefined, undefined]);
   expect(minutes(at)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 184]);
   expect(told).toEqual([expect.stringContaining('ec2:DescribeInstanceStatus')]);
@@ -96,14 +96,14 @@ async function lookAt(statuses: readonly InstanceStatus[], fails?: string) {
 const all = ['instance_status', 'system_status', 'event_status'].map((kind) => `i-all ${kind}`);
 
 // Rule `interruption/status-checks`.
-test('EC2 is asked for what is wrong alone, and each fault is handled once', async () => {
+test('status poll: EC2 is asked only for impaired instances, and each fault is handled once', async () => {
   const { asked, handled, sent } = await lookAt(account);
   expect(asked).toEqual(['event.code', 'instance-status.status', 'system-status.status']);
   expect(handled).toEqual([...all, 'i-event event_status', 'i-own instance_status', 'i-system system_status']);
   expect(sent).toBe(7);
 });
 
-test('what one call found is handled though the next is refused', async () => {
+test('status poll: results of one call are handled though the next is refused', async () => {
   const { handled } = await lookAt(account, 'instance-status.status');
   expect(handled).toEqual([...all, 'i-event event_status']);
 });

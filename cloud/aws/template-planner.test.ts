@@ -51,7 +51,7 @@ async function planned(
 const rendered = async (...given: Parameters<typeof planned>): Promise<string> =>
   (await planned(...given))?.userData ?? '';
 
-test('what is rendered for a launch is measured as EC2 gets it', async () => {
+test('user data is measured as EC2 gets it', async () => {
   const sizes = new UserDataSizes();
   const sent = await rendered({ amiFamily: 'AL2023', userData: `#!/bin/sh\n# ${'x'.repeat(15_000)}` }, { sizes });
   expect(sent).toContain('xxxx');
@@ -67,12 +67,12 @@ describe('the address of the DNS service', () => {
     ['AL2023', `clusterDNS:\n        - ${clusterDns}`],
     ['Bottlerocket', `cluster-dns-ip = "${clusterDns}"`],
     ['Windows2022', `-DNSClusterIP '${clusterDns}'`],
-  ])('is told to %s nodes, that would guess it', async (amiFamily, told) => {
+  ])('is given to %s nodes, which would guess it otherwise', async (amiFamily, told) => {
     await expect(rendered({ amiFamily }, { clusterDns })).resolves.toContain(told);
     await expect(rendered({ amiFamily })).resolves.not.toMatch(/dns-cluster-ip|cluster-dns-ip|DNSClusterIP|clusterDNS/);
   });
 
-  test.each(['AL2', 'Windows2022'])('is the node class’s where it names one: %s', async (amiFamily) => {
+  test.each(['AL2', 'Windows2022'])('is that of the node class where it has one: %s', async (amiFamily) => {
     const sent = await rendered({ amiFamily, kubelet: { clusterDNS: ['10.9.9.9'] } }, { clusterDns });
     expect(sent).toContain('10.9.9.9');
     expect(sent).not.toContain(clusterDns);

@@ -25,7 +25,7 @@ describe('sizes of user data', () => {
     expect(sizes.bytes).toEqual(new Map([['default', 14_746]]));
   });
 
-  test('the largest of a generation counts, in bytes; a new generation begins anew and may be warned of again', () => {
+  test('the largest of a generation counts, in bytes; a new generation may give a warning again', () => {
     const sizes = new UserDataSizes();
     sizes.record(nodeClass(1), 'ü'.repeat(8000));
     sizes.record(nodeClass(1), 'small');
@@ -39,7 +39,7 @@ describe('sizes of user data', () => {
     expect(reasons(sizes)).toEqual(['UserDataNearLimit']);
   });
 
-  test('a node class that is gone is forgotten', () => {
+  test('a deleted node class is forgotten', () => {
     const sizes = new UserDataSizes();
     sizes.record(nodeClass(1), 'x'.repeat(16_000));
     sizes.forget('default');

@@ -7,7 +7,7 @@ import { nodePool } from '../../test/builders/activity-world.js';
 const hour = 3_600_000;
 
 // Rule `zonal-shift/unknown`.
-test('while nothing is known of shifts none holds, which is told once; what was known holds for an hour', async () => {
+test('while zonal shifts cannot be read none applies, which is reported once; known ones apply for an hour', async () => {
   const clock = steppingClock();
   const problems: string[] = [];
   let away = true;
@@ -48,7 +48,7 @@ const nodeClass = { ...ec2NodeClass(), status: { subnets: [{ id: 's', zone: 'a',
 const [first, second] = [nodePool('first'), nodePool('second')].map((pool) => ({ pool, nodeClass }));
 
 // Rule `zonal-shift/events`.
-test('a NodePool that is made during a shift is told, and the end is told to those that were told', async () => {
+test('a NodePool created during a zonal shift gets an event, and the end is an event for those that got one', async () => {
   let shifted = ['az1'];
   const news = shiftEvents({ current: () => Promise.resolve(shifted.map((zone) => ({ zone, until: 1 }))) });
   const look = async (...pools: readonly (typeof first)[]): Promise<readonly (string | undefined)[]> =>

@@ -28,7 +28,7 @@ const large = {
 const parse = (...entries: unknown[]) => parseCatalogue(JSON.stringify(entries));
 
 describe('parseCatalogue', () => {
-  test('reads what the KWOK provider reads, with the labels it gives', () => {
+  test("reads the KWOK provider's format, with the labels that it adds", () => {
     const [type] = parse(large);
     expect(type).toEqual({
       name: 'm5.large',
@@ -80,7 +80,7 @@ describe('parseCatalogue', () => {
     expect(parseCatalogue(JSON.stringify([large]), { overhead: { cpu: 100 } })[0]?.overhead).toEqual({ cpu: 100 });
   });
 
-  test('reads what a type itself says to keep back, labels with several values and the price of the machine', () => {
+  test("reads reserved resources, labels with several values and the instance's price from a type", () => {
     const offerings = [{ ...large.offerings[0]!, MachinePrice: 0.09 }];
     const more = { overhead: { cpu: '70m' }, labels: { a: 'x', b: ['y', 'z'] }, offerings };
     const [type] = parseCatalogue(JSON.stringify([{ ...large, ...more }]), { overhead: { memory: 1 } });
@@ -92,7 +92,7 @@ describe('parseCatalogue', () => {
     expect(type!.offerings[0]).toMatchObject({ price: 0.096, machinePrice: 0.09 });
   });
 
-  test('reads what was written, without what has no price', () => {
+  test('reads its own output back, without offerings that have no price', () => {
     const reserved = { ...large.offerings[0]!, Price: 0, ReservationCapacity: 2 };
     const more = { overhead: { cpu: '70m' }, labels: { a: 'x', b: ['y', 'z'] } };
     const types = parse({ ...large, ...more, offerings: [...large.offerings, reserved] }, { ...large, name: 'odd' });
@@ -104,7 +104,7 @@ describe('parseCatalogue', () => {
     expect(parseCatalogue(unpriced([first!, ...others]))).toEqual([]);
   });
 
-  test('a reservation may have nothing left, and other offerings have none', () => {
+  test('a reservation may have 0 left, and other offerings have no count', () => {
     const of = (capacityType: string) => ({
       Price: 1,
       ReservationCapacity: 0,
@@ -148,7 +148,7 @@ describe('parseCatalogue', () => {
     expect(() => parse(...entries)).toThrow(expect.objectContaining({ name: 'CatalogueError', message }));
   });
 
-  test('says so when the file is no JSON or no array', () => {
+  test('reports a file that is no JSON or no array', () => {
     expect(() => parseCatalogue('[{')).toThrow(/^no JSON: /);
     expect(() => parseCatalogue('{}')).toThrow('expected an array of instance types, found {}');
   });

@@ -58,7 +58,7 @@ describeCloudProvider('kwok', () => {
 });
 
 describe('kwok', () => {
-  test('the Node looks as Karpenter’s KWOK provider makes it', async () => {
+  test("a Node has the form of Karpenter's KWOK provider", async () => {
     const kube = createFakeKube();
     const result = await createKwokProvider({ kube, types }).launch(request('general-1'));
     if (!result.ok) throw new Error(result.error.message);
@@ -80,7 +80,7 @@ describe('kwok', () => {
     expect(node?.status?.allocatable).toMatchObject({ cpu: '1900m', memory: '4086Mi' });
   });
 
-  test('a second process finds what the first one launched', async () => {
+  test('a second process finds instances that the first one launched', async () => {
     const kube = createFakeKube();
     const first = await createKwokProvider({ kube, types }).launch(request('general-1'));
     const second = await createKwokProvider({ kube, types }).launch(request('general-1'));
@@ -89,7 +89,7 @@ describe('kwok', () => {
     expect(await kube.list('Node')).toHaveLength(1);
   });
 
-  test('a machine that is over is never launched again for its claim', async () => {
+  test('a terminated instance is not launched again for its claim', async () => {
     const kube = createFakeKube();
     const provider = createKwokProvider({ kube, types });
     const first = await provider.launch(request('general-1'));
@@ -103,7 +103,7 @@ describe('kwok', () => {
     expect((await provider.launch(request('general-1'))).ok).toBe(false);
   });
 
-  test('a node with a registration delay exists for the cloud before it does for the cluster', async () => {
+  test('a node with a registration delay is listed before it joins the cluster', async () => {
     const kube = createFakeKube();
     const provider = createKwokProvider({ kube, types });
     const result = await provider.launch(request('general-1', { nodeRegistrationDelay: '1h' }));

@@ -89,7 +89,7 @@ afterEach(async () => {
   await nothingLeft();
 });
 
-describe('pending pods become nodes, nodes go when they are not needed', () => {
+describe('pending pods get nodes, and nodes are removed when they are not needed', () => {
   // Rule `node-pools/status`.
   test('a NodePool and a node class become Ready', async () => {
     await observe(
@@ -124,7 +124,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
   });
 
   // Rule `invariants/reasons-are-recorded`.
-  test('100 pods all run, each node with one launchNode history', async () => {
+  test('100 pods all run, and each node has one launchNode history', async () => {
     await deploy('hundred', 100, { cpu: '500m', memory: '512Mi' });
     await observe('100 pods running', () => runningPods('hundred', 100), within(180));
     const claims = await observe('Every NodeClaim Ready', readyClaims, within(60));

@@ -97,7 +97,7 @@ describe('consolidate with replacements', () => {
   const waits = 'waiting for its turn';
 
   // Rule `invariants/pauses-hold`.
-  test('paused, it waits without a taint, and goes on when the pause is over', async () => {
+  test('paused, the command waits without a taint, and goes on when the pause is over', async () => {
     activities.pauses = [everything];
     const handle = await start();
 
@@ -425,7 +425,7 @@ describe('consolidate with replacements', () => {
     });
 
     // Rule `budgets/woken`.
-    test('approved, it waits for weeks: its history does not grow too long, and nobody is asked again', async () => {
+    test('approved, the command waits for weeks: its history stays short, and nobody is asked again', async () => {
       activities.admits = () => false;
       const handle = await asked();
       await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -454,7 +454,7 @@ describe('consolidate with replacements', () => {
     test.each([
       ['Reject', 'rejected'],
       ['Approve', 'done'],
-    ] as const)('nobody answers: onTimeout %s makes it %s', async (onTimeout, outcome) => {
+    ] as const)('not answered: onTimeout %s makes the command %s', async (onTimeout, outcome) => {
       const handle = await asked({ approval: { timeoutMs: hour, onTimeout } });
       await expect(handle.result()).resolves.toMatchObject({ outcome });
       expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
@@ -522,7 +522,7 @@ describe('consolidate with replacements', () => {
     });
 
     // Rule `invariants/pauses-hold`.
-    test('paused while the cluster changes, it untaints its nodes, is abandoned afterwards, and its replacement stays', async () => {
+    test('paused while the cluster changes, the command untaints its nodes, is abandoned afterwards, and its replacement stays', async () => {
       const handle = await launching();
       activities.pauses = [everything];
       await handle.signal(nodeChangedSignal);
@@ -538,7 +538,7 @@ describe('consolidate with replacements', () => {
       untainted();
     });
 
-    test('woken while nothing is paused, it goes on', async () => {
+    test('signalled while nothing is paused, the command goes on', async () => {
       const handle = await launching();
       await handle.signal(nodeChangedSignal);
       await rig.until(() => activities.callsOf('findPause').length === 1);

@@ -25,7 +25,7 @@ import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 
-describe('disrupt: orders and what it remembers', () => {
+describe('disrupt: orders and its memory', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let nodes: CandidateRef[];
@@ -73,7 +73,7 @@ describe('disrupt: orders and what it remembers', () => {
     expect(definition?.updateDefinitions).toHaveLength(4);
   });
 
-  test('the same orders as signals are noted, and `disrupt` goes on', async () => {
+  test('invalid orders sent as signals are noted, and `disrupt` goes on', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
     const send = async (name: string, ...args: unknown[]): Promise<void> => handle.signal(name, ...args);
@@ -92,7 +92,7 @@ describe('disrupt: orders and what it remembers', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that is there before the workflow takes its first step holds', async () => {
+  test("a pause signalled before the workflow's first task applies", async () => {
     const handle = await rig.client.workflow.signalWithStart('disrupt', {
       workflowId: workflowIds.disrupt(cluster),
       taskQueue: taskQueues(cluster).control,
@@ -110,7 +110,7 @@ describe('disrupt: orders and what it remembers', () => {
     { orders: ['pause', 'resume'], left: [] },
     { orders: ['resume', 'pause'], left: ['cluster'] },
     { orders: ['pause', 'resume', 'pause'], left: ['cluster'] },
-  ])('of $orders, given before it takes its first step, the last holds', async ({ orders, left }) => {
+  ])('of $orders, given before its first workflow task, the last applies', async ({ orders, left }) => {
     const order = { scope: { kind: 'cluster' }, ...ann } as const;
     await rig.withoutWorker('control', async () => {
       const started = await start();
@@ -123,7 +123,7 @@ describe('disrupt: orders and what it remembers', () => {
     expect(activities.pauses.map(({ scope }) => scope.kind)).toEqual(left);
   });
 
-  test('what is asked for before its first step comes after what was told before', async () => {
+  test('an update before its first workflow task is handled after earlier signals', async () => {
     const order = { scope: { kind: 'cluster' }, ...ann } as const;
     const resumed = await rig.withoutWorker('control', async () => {
       const handle = await start();
@@ -146,7 +146,7 @@ describe('disrupt: orders and what it remembers', () => {
     expect(left[0]!.until! - (await rig.now())).toBeGreaterThan(119 * 60_000);
   });
 
-  test('a move that came to nothing lets its nodes rest; a finished one remembers where pods went', async () => {
+  test('nodes of an abandoned command back off; a finished command remembers where its pods went', async () => {
     const candidate: Candidate = {
       ...nodes[0]!,
       instanceType: 'm5.large',
@@ -180,7 +180,7 @@ describe('disrupt: orders and what it remembers', () => {
     );
   });
 
-  test('answers why a node stays, from the last look and anew, and what opens next', async () => {
+  test('answers why a node stays, from the last look or a new one, and when its budget opens', async () => {
     const changesAt = '2026-01-06T09:00:00.000Z';
     const shut = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0, changesAt } as const;
     const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
@@ -195,7 +195,7 @@ describe('disrupt: orders and what it remembers', () => {
     expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
   });
 
-  test('a payload that nobody can read is told to be so, and holds nothing up', async () => {
+  test('an undecodable payload is reported as such, and delays nothing', async () => {
     const handle = await start();
     const { workflowId } = handle;
     // As the Temporal UI sends one that is said to be protobuf, and as a broken client sends JSON.
@@ -223,7 +223,7 @@ describe('disrupt: orders and what it remembers', () => {
   });
 
   // Rule `candidates/left-over-taints`.
-  test('a command that ended without a word is forgotten within minutes, in a cluster in which nothing changes', async () => {
+  test('a command whose workflow ended without a signal is forgotten within minutes, in a cluster without changes', async () => {
     const commands = [{ workflowId: 'test/consolidate/x', reason: 'Empty', candidates: nodes, since: 0 }];
     const carried = { nominations: [], commands };
     const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster, carried });

@@ -155,7 +155,7 @@ describe('consolidate and disrupt, without replacements', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause by signal stops a running command before its next irreversible step, and resume lets it go on', async () => {
+  test('a pause by signal stops a running command before its next irreversible step, and a resume lets it go on', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
     const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);

@@ -114,7 +114,7 @@ describe('expireNode by policy', () => {
     expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
-  test('waits for its turn, and replaces the node when budgets let it go', async () => {
+  test('waits for its turn, and replaces the node when budgets allow it', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -155,7 +155,7 @@ describe('expireNode by policy', () => {
 
   // Rule `budgets/urgent-first`.
   test.each(['held', 'left alone'])(
-    '%s, it waits for no turn, so that nothing less urgent waits for it',
+    '%s, it does not wait for its turn, so that less urgent requests do not wait for it',
     async (how) => {
       activities.expiration = [live()];
       activities.admits = () => false;
@@ -203,7 +203,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `budgets/counted-at-the-taint`.
-  test('where budgets allow no more when it is about to be tainted it launches nothing, and tries again', async () => {
+  test('where budgets no longer allow the node when it is about to be tainted, nothing is launched, and it tries again', async () => {
     activities.expiration = [live()];
     activities.overBudget = [['node-old']];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
@@ -273,7 +273,7 @@ describe('expireNode by policy', () => {
 
   // Rule `invariants/pauses-hold`.
   test.each([false, true])(
-    'a pause by order keeps it from being tainted, and takes a taint off (launching: %s); a resume lets it go on',
+    'a pause by order keeps the node from being tainted, and removes a taint (launching: %s); a resume lets the expiration go on',
     async (isLaunching) => {
       activities.expiration = [live()];
       const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));

@@ -87,7 +87,7 @@ describe("a command that waits for a person's approval", () => {
   };
   const started = async (): Promise<number> => (await disrupt.query(runningQuery)).length;
 
-  test('takes no budget: nothing is tainted, and the NodeClaims say that a person is asked', async () => {
+  test('uses no budget: nothing is tainted, and the NodeClaims say that a person is asked', async () => {
     const handle = await asked();
 
     expect(activities.inputsOf('noteQuestion')).toMatchObject([
@@ -126,7 +126,7 @@ describe("a command that waits for a person's approval", () => {
   });
 
   // Rule `people/one-after-another`.
-  test('once it is tainted it is validated as if the nodes of those before it were gone', async () => {
+  test('once tainted is validated as if the nodes of earlier commands were gone', async () => {
     const handle = await asked();
     activities.alongside = ['node-x'];
     await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -152,7 +152,7 @@ describe("a command that waits for a person's approval", () => {
     expect(activities.refusals).toEqual([]);
   });
 
-  test('ends when it is approved too late: while it waits for its turn', async () => {
+  test('approved too late, ends while it waits for its turn', async () => {
     const handle = await asked();
     activities.admits = () => false;
     await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -164,7 +164,7 @@ describe("a command that waits for a person's approval", () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn' });
   });
 
-  test('one in whose place another command comes leaves nothing behind that keeps its nodes', async () => {
+  test('replaced by another command, leaves nothing behind that keeps its nodes', async () => {
     const handle = await asked();
 
     activities.found = [{ commands: [], moot: [{ workflowId: id, why: 'Empty: decided anew', isSuperseded: true }] }];

@@ -259,7 +259,7 @@ describe('repairNode of an unhealthy node', () => {
       expect([...activities.tainted]).toEqual([]);
     });
 
-    test('refused for weeks its history does not grow too long, and nobody is asked twice', async () => {
+    test('refused for weeks, continues as new, and asks nobody twice', async () => {
       const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
       activities.health = [ill({ ...own(), approval })];
       activities.admits = () => false;

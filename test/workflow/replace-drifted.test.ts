@@ -202,7 +202,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   test.each([
     ['asks for approval', { approval: { timeoutMs: 24 * hour, onTimeout: 'Approve' as const } }],
     ['has stopped', { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } }],
-  ])('a newer change supersedes it while it %s', async (_name, what) => {
+  ])('a newer change supersedes the rollout while it %s', async (_name, what) => {
     more = what;
     const handle = await start();
     await inPhase(handle, 'awaiting approval');

@@ -87,7 +87,7 @@ describe('AL2023', () => {
     expect(readMime(renderUserData(input({ custom }))).map((part) => part.contentType)).toEqual(types);
   });
 
-  test('values that YAML 1.1 takes for booleans stay texts', () => {
+  test('values that YAML 1.1 reads as booleans stay strings', () => {
     const taints = [{ key: 'dedicated', value: 'on', effect: 'NoSchedule' as const }];
     const body = readMime(renderUserData(input({ taints }))).at(-1)!.body;
     const read = parseYaml(body, { version: '1.1' }) as {
@@ -128,7 +128,7 @@ test('AL2: the bootstrap script with flags, after the user’s part, without car
 });
 
 describe('Bottlerocket', () => {
-  test('the cluster’s settings win, labels are merged, taints are replaced, the rest stays', () => {
+  test("the cluster's settings come first, labels are merged, taints are replaced, other settings stay", () => {
     const custom = [
       '[settings.kubernetes]',
       'api-server = "https://other"',
@@ -169,7 +169,7 @@ describe('Bottlerocket', () => {
     [[{ id: 'ami-1' }], ['bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a'], true],
     [[{ id: 'ami-1' }], ['ours-v9.9.9', 'bottlerocket-aws-k8s-1.33-x86_64-v1.20.0-431fe75a'], false],
     [[{ id: 'ami-1' }], [], false],
-  ])('knows by itself what to put on local disks from v1.46 on: %j %j %s', (amiSelectorTerms, names, known) => {
+  ])('sets up local disks by itself from v1.46 on: %j %j %s', (amiSelectorTerms, names, known) => {
     const amis = names.map((name) => ({ id: name, name, requirements: [] }));
     const nodeClass = { spec: { amiSelectorTerms }, status: { amis } } as unknown as EC2NodeClass;
     const text = renderUserData(
@@ -179,7 +179,7 @@ describe('Bottlerocket', () => {
     expect(text).toContain('"bind"');
   });
 
-  test('user data of Bottlerocket that is no TOML makes the node class not ready', () => {
+  test('invalid TOML as Bottlerocket user data makes the node class not Ready', () => {
     let failure: unknown;
     try {
       renderUserData(input({ family: 'Bottlerocket', custom: '#!/bin/bash\n[' }));
@@ -242,7 +242,7 @@ describe('MIME documents of the user', () => {
     '--==B==--',
   ].join('\r\n');
 
-  test('are read with the headers of each part and its body as it is', () => {
+  test("are read with each part's headers and its unchanged body", () => {
     expect(isMime(document)).toBe(true);
     expect(readMime(document)).toEqual([
       {
@@ -265,7 +265,7 @@ describe('MIME documents of the user', () => {
     expect(gunzipSync(Buffer.from(script?.body ?? '', 'base64')).toString()).toBe('#!/bin/sh\necho hi');
   });
 
-  test('a part that has a line like our boundary keeps it', () => {
+  test("with a line like Stowage's boundary keep it", () => {
     const body = 'cat <<EOF\n--//\nnot a part\nEOF';
     const text = writeMime([{ contentType: 'text/x-shellscript', body }]);
     expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', headers: [], body }]);
@@ -285,7 +285,7 @@ describe('MIME documents of the user', () => {
       );
   });
 
-  test('a script that writes such headers is none', () => {
+  test('are not assumed for a script that writes such headers', () => {
     const custom = '#!/bin/sh\ncat <<EOF > mail\nContent-Type: text/plain\nEOF';
     const [script] = readMime(renderUserData(input({ family: 'AL2023', custom })));
     expect(script).toMatchObject({ contentType: 'text/x-shellscript; charset="us-ascii"', body: custom });
