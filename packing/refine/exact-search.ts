@@ -9,7 +9,7 @@ import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 /** Maximum number of pods of a plan that is searched exactly. */
 export const mostPods = 24;
 /** Maximum number of placements tried; with more, the search ends without a proof. */
-const mostTried = 3000;
+const mostTried = 1000;
 
 /**
  * Tries every place for every pod, as long as that may beat the best plan. Returns whether everything was tried: the
@@ -99,9 +99,13 @@ class ExactSearch {
     const text = `${index} ${left.length} ${contentKey(state)}`;
     if (this.seen.has(text)) return;
     this.seen.add(text);
-    for (const { cost, put } of state.choices(unplaced)) {
+    if (this.tried++ > mostTried) return;
+    // Of equal pods the last ones stay unplaced.
+    const before = left.at(-1);
+    const isLeftToo = before?.podClass === unplaced.podClass && before.lastLevel >= unplaced.lastLevel;
+    for (const { cost, put } of isLeftToo ? [] : state.choices(unplaced)) {
       if (left.length === this.unplaced && price + cost >= this.price - 1e-9) continue;
-      if (this.tried++ > mostTried) return;
+      if (this.tried > mostTried) return;
       const { changes } = state;
       put();
       this.path.push(put);

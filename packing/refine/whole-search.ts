@@ -28,7 +28,7 @@ export interface SearchAim {
   readonly rulesOfPod: number;
   /** What each node counts more than its price, dollars per hour; the gap does not count it. */
   readonly nodeCost: number;
-  /** Whether the search ends where not everything can be tried. */
+  /** Whether every place of every pod is tried first, as far as the effort allows. */
   readonly isExact: boolean;
 }
 
@@ -36,9 +36,9 @@ export interface SearchAim {
 export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isExact }: SearchAim): boolean {
   const search = new Search(best);
   search.placeUnplaced();
-  if (target !== undefined && (best.isEnough(target) || (searchExactly(best) && best.unplaced.length === 0)))
+  if (target !== undefined && (best.isEnough(target) || (isExact && searchExactly(best) && best.unplaced.length === 0)))
     return true;
-  if (isExact || rulesOfPod > rulesWithoutSearch) return false;
+  if (rulesOfPod > rulesWithoutSearch) return false;
   const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
   const units = Math.floor(searchUnits * share);
   const room = Math.floor(roomUnits * share);

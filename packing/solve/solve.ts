@@ -32,15 +32,15 @@ const mostOfCheapest = 5;
  */
 export function solve(compiled: Compiled): Plan {
   const pods = podsIn(compiled);
-  if (pods <= mostPods) {
-    const { plan, isBest } = planOf(new WorkingPlan(compiled, { isExact: true }), { likeLast: true });
-    if (isBest && plan.newNodeClaims.length <= mostOfCheapest) return plan;
-  }
+  const searched =
+    pods <= mostPods ? planOf(new WorkingPlan(compiled, { isExact: true }), { likeLast: true }) : undefined;
+  if (searched?.isBest === true && searched.plan.newNodeClaims.length <= mostOfCheapest) return searched.plan;
   const working = new WorkingPlan(compiled);
   const plans = [planOf(working, { likeLast: true })];
   if (isWorthAnother(working)) plans.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
   const { surcharge = 0 } = working;
-  if (surcharge > 0 && pods <= mostPlannedTwice)
+  if (searched !== undefined) plans.push(searched);
+  else if (surcharge > 0 && pods <= mostPlannedTwice)
     plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
   return plans
     .map(({ plan }) => plan)

@@ -49,7 +49,7 @@ export class WorkingPlan {
 
   /** Whether to find the cheapest plan, whatever its number of nodes. */
   readonly isCheapest: boolean;
-  /** Whether to return a plan only if it is optimal. */
+  /** Whether every place of every pod is tried before the other searches: for few pods. */
   readonly isExact: boolean;
 
   constructor(
