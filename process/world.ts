@@ -15,7 +15,7 @@ import { faultReporter } from './faults.js';
 import type { OnFault } from './faults.js';
 import { IdentityGate } from './identity-gate.js';
 import { KarpenterGate } from './karpenter-gate.js';
-import { registerPackingGauges } from './gauges/process.js';
+import { registerPackingGauges } from './gauges/packing.js';
 import { measuredCloud } from './measured-cloud.js';
 import { createMetrics } from './metrics.js';
 import { logContext } from '../worker/log-context.js';

@@ -6,7 +6,7 @@ import { FakeCloud } from '../../test/simulation/cloud/fake.js';
 import { catalogue, createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createMetrics } from '../metrics.js';
-import { registerPackingGauges } from './process.js';
+import { registerPackingGauges } from './packing.js';
 import { registerGauges } from './register.js';
 
 interface Panel {

@@ -1,7 +1,7 @@
-import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { type ProcessState, registerPackingGauges, registerProcessGauges } from './process.js';
-import type { JobView } from '../../worker/job-thread.js';
+import { Registry } from 'prom-client';
+import { registerProcessGauges } from './process.js';
+import type { ProcessState } from './process.js';
 
 const seriesOf = async (given: Partial<ProcessState>): Promise<string[]> => {
   const registry = new Registry();
@@ -36,22 +36,4 @@ test('an operator on standby without connections has leader 0 and connected 0, a
 
 test('a worker has no leader metric', async () => {
   expect((await seriesOf({ role: 'worker' })).join()).not.toContain('stowage_leader');
-});
-
-test('packing jobs are counted, with the age of the oldest, and are gone when they are done', async () => {
-  const registry = new Registry();
-  let jobs: JobView[] = [
-    { job: 'reconsider', state: 'running', ageMs: 500 },
-    { job: 'consolidate', state: 'waiting', ageMs: 61_000 },
-    { job: 'consolidate', state: 'waiting', ageMs: 2000 },
-  ];
-  registerPackingGauges(registry, () => jobs);
-
-  const text = await registry.metrics();
-  expect(text).toContain('stowage_packing_jobs{job="consolidate",state="waiting"} 2');
-  expect(text).toContain('stowage_packing_oldest_job_seconds{job="consolidate",state="waiting"} 61');
-  expect(text).toContain('stowage_packing_oldest_job_seconds{job="reconsider",state="running"} 0.5');
-
-  jobs = [];
-  expect(await registry.metrics()).not.toContain('{job=');
 });
