@@ -62,6 +62,8 @@ export const annotations = {
    * core/pod-refusals.ts).
    */
   podsRefused: 'stowage.dev/pods-refused',
+  /** On the operator's Lease: the leader's loops that fail (JSON of operator/stuck/leader-loops.ts). */
+  failingLoops: 'stowage.dev/failing-loops',
   /**
    * Id of the workflow that tainted a NodeClaim's node: only this workflow removes the taint, or `disrupt` once it is
    * closed.

@@ -5,6 +5,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
 import { type Finding, findStuck } from '../operator/stuck/findings.js';
+import { failingLoops } from '../operator/stuck/leader-loops.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-store.js';
 import { clusterRows } from './status-objects.js';
@@ -181,6 +182,8 @@ interface StatusInput {
   readonly cluster: string;
   /** Karpenter's leader lease. */
   readonly karpenterLease: { readonly namespace: string; readonly name: string };
+  /** The leader lease of Stowage's operator. */
+  readonly leaderLease: { readonly namespace: string; readonly name: string };
   /** Milliseconds of the epoch. */
   readonly now: number;
 }
@@ -227,17 +230,19 @@ async function karpenterHolder({ kube, karpenterLease, reading }: StatusDeps): P
 }
 
 async function stuckFindings(
-  { lists, client, cluster, now }: StatusDeps,
+  { kube, lists, client, cluster, leaderLease, reading, now }: StatusDeps,
   pods: readonly Pod[],
 ): Promise<readonly Finding[]> {
-  const [engine, pools] = await Promise.all([
+  const { namespace, name } = leaderLease;
+  const [engine, pools, lease] = await Promise.all([
     observeEngine(client, cluster).then(
       (found) => ({ engine: found }),
       (error: unknown) => ({ engine: undefined, unreachable: whyUnobserved(error) }),
     ),
     lists.list('NodePool'),
+    reading.or(`the operator's lease ${namespace}/${name}`, kube.get('Lease', leaderLease), undefined),
   ]);
-  return findStuck({ now, ...engine, pods, pools });
+  return findStuck({ now, ...engine, loops: failingLoops(lease), pods, pools });
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

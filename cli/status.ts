@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { statusReport } from './status-report.js';
-import { karpenterLease } from '../process/settings.js';
+import { karpenterLease, leaderLease } from '../process/settings.js';
 import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import { printable } from '../core/text.js';
 import { emit } from './output/print.js';
@@ -26,7 +26,8 @@ export async function status(args: readonly string[]): Promise<string> {
     'status',
     async (live) => {
       const look = async (): Promise<string> => {
-        const report = await statusReport({ ...live, karpenterLease: karpenterLease(settings), now: Date.now() });
+        const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
+        const report = await statusReport({ ...live, ...leases, now: Date.now() });
         return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
       };
       if (command.opts<{ watch?: boolean }>().watch !== true) return look();

@@ -21,7 +21,7 @@ import { UsageError } from './exit.js';
 import { type Live, liveSettings, readTimeoutMs, withLive } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
-import { karpenterLease } from '../process/settings.js';
+import { karpenterLease, leaderLease, type Settings } from '../process/settings.js';
 import { isTerminal } from '../core/pods.js';
 import { statusReport } from './status-report.js';
 import { nodesToShow, poolAnswer } from './why/pool-answer.js';
@@ -73,7 +73,7 @@ export async function why(args: readonly string[]): Promise<string> {
     'why',
     async (live) => {
       if (kind === 'pod') return whyPod(live, namespace, name);
-      if (kind === 'nodepool') return whyPool(live, karpenterLease(settings), name);
+      if (kind === 'nodepool') return whyPool(live, settings, name);
       return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
     },
     readTimeoutMs,
@@ -157,10 +157,11 @@ async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why
   return { subject, answer, details: [`it is ${claimText(claim)}${named}`, ...waiting(claim)], workflows };
 }
 
-async function whyPool(live: Live, lease: ReturnType<typeof karpenterLease>, name: string): Promise<Why> {
+async function whyPool(live: Live, settings: Settings, name: string): Promise<Why> {
   const { kube, client, cluster } = live;
   const pool = await kube.get('NodePool', { name });
-  const report = await statusReport({ ...live, karpenterLease: lease, now: Date.now() });
+  const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
+  const report = await statusReport({ ...live, ...leases, now: Date.now() });
   if (pool === undefined && report.pools.every(({ nodePool }) => nodePool !== name))
     throw new UsageError(`NodePool ${name} does not exist`);
   const budgets = await client.connection

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Node } from '../api/kubernetes.js';
-import { finalizers, instanceTags, labels } from '../api/labels.js';
+import type { Lease, Node } from '../api/kubernetes.js';
+import { annotations, finalizers, instanceTags, labels } from '../api/labels.js';
 import type { CloudInstance } from '../cloud/port.js';
 import { DomainError } from '../core/failures.js';
 import { type ActivityWorld, createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import { collectInstances, collectLost, findLost, watchGarbage } from './garbage.js';
 import type { OperatorContext } from './context.js';
+import { failingLoops, LeaderLoops } from './stuck/leader-loops.js';
 
 describe('garbage collection of instances, claims and Nodes', () => {
   let world: ActivityWorld;
@@ -295,6 +296,8 @@ describe('garbage collection of instances, claims and Nodes', () => {
 const providerID = 'fake:///a/i-1';
 let world: ActivityWorld;
 let stop: () => void;
+let loops: LeaderLoops;
+const lease = { namespace: 'stowage', name: 'leader' };
 /** Each look asks what time it is once, at its end: there are no instances whose age it needs. */
 let looks: () => number;
 
@@ -302,7 +305,8 @@ beforeEach(async () => {
   world = await createActivityWorld();
   const now = vi.fn(() => world.clock.now);
   looks = () => now.mock.calls.length;
-  stop = watchGarbage({ ...world.deps, now } as unknown as OperatorContext);
+  loops = new LeaderLoops(world.deps, lease);
+  stop = watchGarbage({ ...world.deps, now } as unknown as OperatorContext, loops);
 });
 afterEach(() => {
   stop();
@@ -346,6 +350,47 @@ test('a Node with a claim is not collected until the claim is gone', async () =>
   await world.synced();
 
   await vi.waitFor(() => expect(looks()).toBe(1));
+});
+
+describe('a collection that fails', () => {
+  const said = (): unknown => failingLoops(world.kube.objects('Lease')[0]);
+
+  // Rule `garbage-collection/failures-are-visible`.
+  test.each([
+    ['as a whole', 'list', 'no answer'],
+    ['for one instance', 'terminate', 'instance i-1: no answer'],
+  ] as const)('%s is on the lease, until one succeeds', async (_, call, why) => {
+    world.kube.put('Lease', { metadata: { ...lease } });
+    if (call === 'terminate') {
+      const launchedAt = world.clock.now - 60_000;
+      const instance = { instanceId: 'i-1', state: 'running', instanceType: 'm5.large', zone: 'a' } as const;
+      world.cloud.addOrphan({
+        ...instance,
+        providerId: providerID,
+        capacityType: 'spot',
+        launchedAt,
+        tags: {},
+        labels: {},
+      });
+    }
+    world.cloud.failNext(call, new DomainError('Unavailable', 'no answer'));
+    await deleted('n1');
+    await vi.waitFor(() => expect(loops.all).toEqual([{ loop: 'collectGarbage', since: world.clock.now, why }]));
+    expect(said()).toEqual(loops.all);
+
+    await deleted('n2');
+
+    await vi.waitFor(() => expect(said()).toEqual([]));
+    expect(loops.all).toEqual([]);
+  });
+
+  test.each(['null', '[]', 'no JSON', '{"collectGarbage":null}', '{"__proto__":{"since":1,"why":"x"}}'])(
+    'a lease that says %s says nothing of it',
+    (text) => {
+      const metadata = { ...lease, annotations: { [annotations.failingLoops]: text } };
+      expect(failingLoops({ metadata } as unknown as Lease)).toEqual([]);
+    },
+  );
 });
 
 test('a Node without a NodePool, or that only other finalizers keep, is not collected', async () => {

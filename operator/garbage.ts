@@ -15,7 +15,8 @@ import { deleteLaunchedClaim, getClaim, updateNode } from '../cluster/writes.js'
 import { messageOf } from '../core/error-message.js';
 import { tagUntagged } from '../cluster/tagging.js';
 import type { Kind } from '../kube/port.js';
-import { WorkQueue } from './work-queue.js';
+import type { LeaderLoop, LeaderLoops } from './stuck/leader-loops.js';
+import { WorkQueue, type Requeue } from './work-queue.js';
 
 /** How long a new instance is ignored, because its NodeClaim's status may not be written yet. */
 const youngestOrphanMs = 30_000;
@@ -228,15 +229,14 @@ const unused = 'launch templates and instance profiles';
  * and instance profiles every half hour (launch-templates/unused-are-deleted, node-classes/instance-profiles). No state
  * has to survive a change of leader: the next one checks again.
  */
-export function watchGarbage(context: OperatorContext): () => void {
+export function watchGarbage(context: OperatorContext, loops: LeaderLoops): () => void {
   const { cache, log } = context;
   const suspects = new Suspects(context.now);
   const queue = new WorkQueue(
     'collecting garbage',
     async (key) => {
-      if (key === unused) return sweep(context);
-      const areLeft = await collect(context, suspects);
-      return { afterMs: areLeft ? secondLookMs : everyMs };
+      if (key === unused) return round(loops, 'sweepCloud', async () => sweep(context));
+      return round(loops, 'collectGarbage', async (failures) => collect(context, suspects, failures));
     },
     log,
   );
@@ -279,16 +279,36 @@ class Suspects {
   }
 }
 
-/** Returns whether candidates are left. */
-async function collect(context: OperatorContext, suspects: Suspects): Promise<boolean> {
-  await collectInstances(context);
-  const lost = await findLost(context);
-  const { claims, nodes } = await collectLost(context, suspects.confirmed(lost));
-  await tagUntagged(context);
-  return claims.length + nodes.length < lost.claims.length + lost.nodes.length;
+/** One round of a loop, of which it is said how it ended. */
+async function round(
+  loops: LeaderLoops,
+  loop: LeaderLoop,
+  work: (failures: string[]) => Promise<Requeue>,
+): Promise<Requeue> {
+  const failures: string[] = [];
+  try {
+    const again = await work(failures);
+    await loops.ended(loop, failures);
+    return again;
+  } catch (error) {
+    await loops.ended(loop, [messageOf(error)]);
+    throw error;
+  }
 }
 
-async function sweep(context: OperatorContext): Promise<{ afterMs: number }> {
+/** Collects what it can, and notes what failed. Looks again soon where something seems lost and is not known to be. */
+async function collect(context: OperatorContext, suspects: Suspects, failures: string[]): Promise<Requeue> {
+  const instances = await collectInstances(context);
+  const lost = await findLost(context);
+  const collected = await collectLost(context, suspects.confirmed(lost));
+  const tags = await tagUntagged(context);
+  failures.push(...[...instances.failed, ...collected.failed].map(({ object, error }) => `${object}: ${error}`));
+  if (tags.failed !== undefined) failures.push(tags.failed);
+  const areLeft = collected.claims.length + collected.nodes.length < lost.claims.length + lost.nodes.length;
+  return { afterMs: areLeft ? secondLookMs : everyMs };
+}
+
+async function sweep(context: OperatorContext): Promise<Requeue> {
   const { cache, cloud } = context;
   const nodeClasses = cache.all(cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
   await cloud.sweep?.(nodeClasses, managedClaims(context));

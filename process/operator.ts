@@ -30,12 +30,14 @@ import { watchGarbage } from '../operator/garbage.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
 import { noMemory, observeEngine } from '../operator/stuck/observe-engine.js';
+import { LeaderLoops } from '../operator/stuck/leader-loops.js';
 import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
 import type { ObservedCluster } from '../operator/observed-cluster.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
 import { WorkflowReconciler } from '../operator/workflow-reconciler.js';
 import { registeringWhereLacking, registerSearchAttributes } from './search-attributes.js';
 import { urgently } from '../worker/urgency.js';
+import { leaderLease } from './settings.js';
 
 /**
  * Runs the operator until `signal` aborts: while it holds its lease and Karpenter's lease is free, it starts and
@@ -59,8 +61,7 @@ export async function runOperator(
     const outcome = await runAsLeader(
       {
         client: kube,
-        namespace: settings.LEADER_ELECTION_NAMESPACE,
-        name: settings.LEADER_ELECTION_NAME,
+        ...leaderLease(settings),
         identity: world.identity,
         onLeader: (holder) => {
           onLeader(holder);
@@ -83,7 +84,8 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
   const memory = noMemory();
-  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
+  const loops = new LeaderLoops(world, settings.DISABLE_LEADER_ELECTION ? undefined : leaderLease(settings));
+  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory), loops);
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently, window };
   const temporal = { address: settings.TEMPORAL_ADDRESS };
   await retryUntilWorks(() => starter.disrupt(), temporal, log, signal);
@@ -109,7 +111,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchReservations(context),
     publishPoolEvents(context),
     watchStaticPools(context),
-    watchGarbage(context),
+    watchGarbage(context, loops),
     watchObjectTimes(context),
     watchStuck(context, stuck),
     publishChanges(context),

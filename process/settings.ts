@@ -269,8 +269,18 @@ export function readSecretFile(what: string, path: string): Buffer {
   }
 }
 
+interface LeaseRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Namespace and name of the operator's leader lease. */
+export function leaderLease(settings: Pick<Settings, 'LEADER_ELECTION_NAMESPACE' | 'LEADER_ELECTION_NAME'>): LeaseRef {
+  return { namespace: settings.LEADER_ELECTION_NAMESPACE, name: settings.LEADER_ELECTION_NAME };
+}
+
 /** Namespace and name of Karpenter's leader lease. */
-export function karpenterLease(settings: Settings): { readonly namespace: string; readonly name: string } {
+export function karpenterLease(settings: Settings): LeaseRef {
   return { namespace: settings.KARPENTER_LEADER_ELECTION_NAMESPACE, name: settings.KARPENTER_LEADER_ELECTION_NAME };
 }
 

@@ -155,7 +155,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) as string });
     const pools = world.kube.objects('NodePool');
     const engine = { workflows: [], missing: [], foreign: [], queues: [], failed: [], paused: [] };
-    const found = findStuck({ now: world.clock.now, pods: [], pools, engine });
+    const found = findStuck({ now: world.clock.now, loops: [], pods: [], pools, engine });
     expect(found).toMatchObject([
       { kind: 'pods', subject: 'pod/default/a-0', why: expect.stringContaining(why) as string },
     ]);

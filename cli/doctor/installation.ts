@@ -1,6 +1,6 @@
 import type { LimiterClock } from '../../kube/limiter.js';
 import type { KubeClient } from '../../kube/port.js';
-import { karpenterLease, type Settings } from '../../process/settings.js';
+import { karpenterLease, leaderLease, type Settings } from '../../process/settings.js';
 import {
   type AccountOf,
   cloudCheck,
@@ -81,17 +81,17 @@ export function installationChecks(installation: Installation): readonly Check[]
 
 function inKubernetes({ settings, kube, clock }: Installation): Check[] {
   const kind = nodeClassKinds[settings.CLOUD_PROVIDER];
-  const { LEADER_ELECTION_NAMESPACE: namespace, LEADER_ELECTION_NAME: name } = settings;
+  const own = leaderLease(settings);
   const lease = karpenterLease(settings);
   return [
     kubernetesCheck(kube),
     clockCheck({ of: 'kubernetes', needs: 'kubernetes', time: async () => kube.serverTime?.() }, clock),
-    permissionsCheck(kube, { own: namespace, karpenterLease: lease, nominates: settings.NOMINATE_PODS }),
+    permissionsCheck(kube, { own: own.namespace, karpenterLease: lease, nominates: settings.NOMINATE_PODS }),
     definitionsCheck(kube),
     nodePoolsCheck(kube),
     nodeClassesCheck(kube, kind),
     imagesCheck(kube, kind),
-    ...(settings.DISABLE_LEADER_ELECTION ? [] : [operatorCheck(kube, { namespace, name }, clock)]),
+    ...(settings.DISABLE_LEADER_ELECTION ? [] : [operatorCheck(kube, own, clock)]),
     karpenterCheck(kube, lease, clock),
     clusterAutoscalerCheck(kube, clock),
   ];

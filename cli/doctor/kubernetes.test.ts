@@ -11,6 +11,7 @@ import {
   operatorCheck,
 } from './kubernetes.js';
 import { isOlder, versionIn } from '../../core/versions.js';
+import { annotations } from '../../api/labels.js';
 import { crdManifests } from '../../api/crds.js';
 import type { Kinds, KubeClient } from '../../kube/port.js';
 import { createFakeKube, type FakeKube } from '../../test/simulation/kube/fake.js';
@@ -162,6 +163,19 @@ describe('doctor check operator', () => {
     expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({ state: 'failed' });
     lease(kube, ownLease, 1000);
     expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({ state: 'ok', found: 'pod-1 leads' });
+  });
+
+  // Rule `garbage-collection/failures-are-visible`.
+  test('warns of a leader whose garbage collection fails', async () => {
+    const kube = createFakeKube();
+    lease(kube, ownLease, 1000);
+    const text = JSON.stringify({ collectGarbage: { since: clock.now(), why: 'not authorized to list' } });
+    await kube.patch('Lease', ownLease, { metadata: { annotations: { [annotations.failingLoops]: text } } });
+
+    expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({
+      state: 'warning',
+      found: 'pod-1 leads, and collectGarbage: it fails: not authorized to list',
+    });
   });
 });
 

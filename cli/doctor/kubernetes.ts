@@ -7,6 +7,8 @@ import { lookUp } from '../../core/own.js';
 import { counted } from '../../core/text.js';
 import type { Workload } from '../../api/kubernetes.js';
 import { isDomainError } from '../../core/failures.js';
+import { failingLoop } from '../../operator/stuck/findings.js';
+import { failingLoops } from '../../operator/stuck/leader-loops.js';
 import { leaseHolder } from '../../kube/leases.js';
 import type { LimiterClock } from '../../kube/limiter.js';
 
@@ -20,7 +22,7 @@ interface LeaseRef {
 const observeMs = 3000;
 const unread = 'see permissions: Leases and Deployments are read';
 
-/** Whether an operator of Stowage leads. */
+/** Whether an operator of Stowage leads, and none of its loops fails. */
 export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
   return {
     name: 'operator',
@@ -28,7 +30,11 @@ export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock):
     unanswered: unread,
     run: async () => {
       const holder = await leaseHolder({ client: kube, ...lease, observeMs, clock });
-      if (holder !== undefined) return okCheck(`${holder} leads`);
+      if (holder !== undefined) {
+        const [failing] = failingLoops(await kube.get('Lease', lease)).map(failingLoop);
+        if (failing === undefined) return okCheck(`${holder} leads`);
+        return warning(`${holder} leads, and ${failing.subject}: ${failing.why}`, failing.then);
+      }
       return failed(
         `nobody holds the lease ${lease.namespace}/${lease.name}`,
         'start an operator (stowage run --role operator), or see /readyz?verbose of those that run',

@@ -27,7 +27,7 @@ const engine = (of: Partial<ObservedEngine> = {}): ObservedEngine => ({
   ...of,
 });
 const found = (of: Partial<Observed>): readonly Finding[] =>
-  findStuck({ now, engine: engine(), pods: [], pools: [], ...of });
+  findStuck({ now, engine: engine(), loops: [], pods: [], pools: [], ...of });
 const inWorkflow = (of: Partial<ObservedWorkflow>): readonly Finding[] =>
   found({ engine: engine({ workflows: [workflow(of)] }) });
 const activity = (of: Partial<ObservedActivity>): readonly ObservedActivity[] => [
@@ -42,6 +42,12 @@ const brief = (findings: readonly Finding[]): unknown[] =>
   ]);
 
 describe('stuck findings', () => {
+  // Rule `garbage-collection/failures-are-visible`.
+  test('a loop of the leader that fails, since when and why', () => {
+    const loops = [{ loop: 'collectGarbage', since: ago(120), why: 'not authorized to list' }] as const;
+    expect(brief(found({ loops }))).toEqual([['failing', 'collectGarbage', 120, 'it fails: not authorized to list']]);
+  });
+
   test('an object that planning leaves out is named; planning goes on', () => {
     const findings = inWorkflow({ leftOut: 'NodePool bad (key is not a string)' });
 

@@ -5,6 +5,7 @@ import { isPending, podKey } from '../../core/pods.js';
 import { refusalsOn, refusalText } from '../../cluster/refused-pods.js';
 import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
+import type { FailingLoop } from './leader-loops.js';
 import type {
   Observed,
   ObservedActivity,
@@ -34,7 +35,7 @@ export const stuckKinds = [
  * - `temporal`: it does not respond.
  * - `missing`: an entity workflow does not run, or a workflow of another application has an id of Stowage.
  * - `task`: a workflow task fails, so its workflow makes no progress.
- * - `failing`: an activity fails and is retried, or a workflow has failed.
+ * - `failing`: an activity fails and is retried, a workflow has failed, or a loop of the leader fails.
  * - `slow`: an activity of planning or disruption runs for too long.
  * - `signals`: a workflow's history grows beyond its limit.
  * - `queue`: a task queue has no worker, or a task is not started.
@@ -85,9 +86,10 @@ const podsMs = 5 * 60_000;
 
 /** Everything that is stuck, the most disruptive problem first. */
 export function findStuck(observed: Observed): readonly Finding[] {
-  const { now, engine, pods, pools } = observed;
+  const { now, engine, loops, pods, pools } = observed;
   const found = [
     ...(engine === undefined ? [unreachable(observed)] : inEngine(engine, now)),
+    ...loops.map(failingLoop),
     ...pools.flatMap((pool) => restingPool(pool, pools)),
     ...pools.flatMap((pool) => refusedPods(pool, now)),
     ...waitingPods(pods, now),
@@ -104,6 +106,10 @@ function refusedPods(pool: NodePool, now: number): Finding[] {
       const { pod, at, times } = refusal;
       return { kind: 'pods', subject: `pod/${pod}`, since: at, attempts: times, why: refusalText(refusal), then };
     });
+}
+
+export function failingLoop({ loop: subject, since, why }: FailingLoop): Finding {
+  return { kind: 'failing', subject, since, why: `it fails: ${why}`, then: triedAgain };
 }
 
 /** The finding that prevents planning of new nodes, if any. */

@@ -1,6 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
+import type { FailingLoop } from './leader-loops.js';
 import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import { messageOf } from '../../core/error-message.js';
 
@@ -93,6 +94,7 @@ export interface Observed {
   readonly engine: ObservedEngine | undefined;
   /** Why it does not respond. */
   readonly unreachable?: string;
+  readonly loops: readonly FailingLoop[];
   readonly pods: readonly Pod[];
   readonly pools: readonly NodePool[];
 }

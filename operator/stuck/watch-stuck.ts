@@ -7,6 +7,7 @@ import type { OperatorContext } from '../context.js';
 import { WorkQueue } from '../work-queue.js';
 import { findStuck, planningFinding, stuckKinds, type Finding } from './findings.js';
 import { regarding } from '../../core/events.js';
+import type { LeaderLoops } from './leader-loops.js';
 
 /** Problems are reported within a minute, even if one poll fails or takes long. */
 const everyMs = 20_000;
@@ -35,6 +36,7 @@ export class StuckWatch {
   constructor(
     private readonly context: Context,
     private readonly observe: () => Promise<ObservedEngine>,
+    private readonly loops: Pick<LeaderLoops, 'all'> = { all: [] },
   ) {}
 
   /** What prevents planning of nodes, once it has lasted; shown in a condition of NodePools. */
@@ -56,7 +58,14 @@ export class StuckWatch {
       (error: unknown) => ({ engine: undefined, unreachable: whyUnobserved(error) }),
     );
     if (this.hasEnded) return;
-    const found = findStuck({ now: now(), ...answer, pods: cache.all('Pod'), pools: managedPools(this.context) });
+    const loops = this.loops.all;
+    const found = findStuck({
+      now: now(),
+      ...answer,
+      loops,
+      pods: cache.all('Pod'),
+      pools: managedPools(this.context),
+    });
     this.take(this.lasting(found));
   }
 
