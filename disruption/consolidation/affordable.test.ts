@@ -10,8 +10,8 @@ const upTo =
     most[nodePool]!;
 
 test.each<[string, readonly FleetNode[], Readonly<Record<string, number>>, number]>([
-  ['four fifths of what goes at once', [nodeOf(1), nodeOf(3), nodeOf(2)], { default: 9 }, 0.8 * 6],
-  ['of the dearest that budgets let go', [nodeOf(3), nodeOf(1), nodeOf(2)], { default: 2 }, 0.8 * 5],
+  ['what all nodes cost where all may go at once', [nodeOf(1), nodeOf(3), nodeOf(2)], { default: 9 }, 6],
+  ['four fifths of the dearest that budgets let go', [nodeOf(3), nodeOf(1), nodeOf(2)], { default: 2 }, 0.8 * 5],
   ['of each NodePool by its own budget', [nodeOf(1, 'a'), nodeOf(3, 'a'), nodeOf(2, 'b')], { a: 1, b: 1 }, 0.8 * 5],
   ['the price of a node where one goes alone', [nodeOf(1), nodeOf(3)], { default: 1 }, 3],
   ['nothing where budgets let none go', [nodeOf(1)], { default: 0 }, 0],

@@ -3,7 +3,8 @@ import { priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
 import { isFixed } from './target.js';
 
 /**
- * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once: not all of them use it.
+ * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once, where budgets keep others: not all
+ * of them use it.
  */
 const paidWith = 0.8;
 
@@ -19,5 +20,7 @@ export function affordable(nodes: readonly FleetNode[], most: (node: CountedNode
     taken.set(node.nodePool, count);
     return count <= most(node);
   });
-  return Math.max(together[0]?.price ?? 0, paidWith * priceOfAll(together.slice(0, mostCandidates)));
+  const first = together.slice(0, mostCandidates);
+  const share = first.length === dearest.length ? 1 : paidWith;
+  return Math.max(first[0]?.price ?? 0, share * priceOfAll(first));
 }

@@ -14,8 +14,6 @@ export class ChangingFleet {
   readonly simulation: Simulation;
   readonly budgets: Budgets;
   readonly commands: ConsolidationCommand[] = [];
-  /** Nodes that earlier commands launch. */
-  readonly launched = new Set<FleetNode>();
   /** Nodes that may not be disrupted, and why. */
   readonly held: Consolidation['held'][number][];
   /** Nodes that are being removed already: they cost money until they are gone, and budgets count them. */
@@ -109,7 +107,8 @@ export class ChangingFleet {
       }
     });
     const launched = this.simulation.apply(outcome, nameOf);
-    for (const node of launched) this.launched.add(node);
+    // What one command launches, no later one of the same plan removes (consolidation/parts-of-a-plan).
+    for (const node of launched) node.removable = false;
     this.living = undefined;
     this.totalPrice = this.fleetPrice();
     this.commands.push({

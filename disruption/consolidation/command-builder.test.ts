@@ -86,7 +86,7 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
     decide: (outcome) => (saves(names(outcome.candidates)) ? { ...outcome, planned: [] } : undefined),
     evaluate: (candidates) =>
       alone(names(candidates)) ? { candidates, placements: [], launches: [{} as Launch], planned: [] } : undefined,
-    insteadOfPart: () => false,
+    best: (outcome) => outcome,
     carryOut,
     isEnough: () => did.length >= commands,
   };

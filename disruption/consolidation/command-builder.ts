@@ -13,8 +13,8 @@ export interface CommandTools {
   readonly decide: (outcome: Outcome) => DecidedOutcome | undefined;
   /** The outcome of removing just these nodes, which stays applied to the simulation. */
   readonly evaluate: (candidates: readonly FleetNode[]) => DecidedOutcome | undefined;
-  /** Whether nodes are deleted, where only a part of the fleet plan could be carried out and would launch nodes for their pods. */
-  readonly insteadOfPart: () => boolean;
+  /** This outcome, or that of removing or replacing one node if that saves more; `again` applies this one once more. */
+  readonly best: (outcome: DecidedOutcome, again: () => DecidedOutcome) => DecidedOutcome;
   /** Adds the command; returns the nodes that it launches. */
   readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
   /** Whether there are enough commands. */
@@ -65,9 +65,9 @@ export class CommandBuilder {
           progress = true;
         }
         const tried = new Set(done?.candidates ?? group);
-        waiting = waiting.filter((node) => !tried.has(node));
+        waiting = waiting.filter((node) => !node.gone && !tried.has(node));
       }
-      waiting = postponed;
+      waiting = postponed.filter(({ gone }) => !gone);
     }
   }
 
@@ -102,7 +102,7 @@ export class CommandBuilder {
       const done = size === group.length ? undefined : this.follow(candidates);
       if (done !== undefined) return done;
       const outcome = this.tools.evaluate(candidates);
-      if (outcome !== undefined) return { candidates, launched: this.tools.carryOut(outcome) };
+      if (outcome !== undefined) return this.carryOut(outcome, () => this.tools.evaluate(candidates)!);
       const parts = size === group.length ? this.inParts(group) : undefined;
       if (parts !== undefined) return parts;
     }
@@ -131,42 +131,28 @@ export class CommandBuilder {
     const { fleetPlan } = this.plan;
     const followed = this.simulation.attempts.byPlan(group, fleetPlan, first);
     if (followed === undefined) return undefined;
-    let outcome = this.tools.decide(followed);
+    const outcome = this.tools.decide(followed);
     if (outcome === undefined) {
       this.simulation.undo();
       return undefined;
     }
-    if (outcome.launches.length > 0 && this.isPart(group)) {
-      const deletion = this.deletion(group);
-      if (deletion !== undefined && this.tools.insteadOfPart()) {
-        return { candidates: group, launched: this.tools.carryOut(deletion) };
-      }
-      if (deletion !== undefined) this.simulation.undo();
-      outcome = this.tools.decide(this.simulation.attempts.byPlan(group, fleetPlan, first)!)!;
-    }
-    const launched = this.tools.carryOut(outcome);
-    const route = followed.route ?? [];
+    return this.carryOut(outcome, () => this.tools.decide(this.simulation.attempts.byPlan(group, fleetPlan, first)!)!);
+  }
+
+  /** Carries the outcome out; where it is a part of the plan, what saves more with one node (consolidation/parts-of-a-plan). */
+  private carryOut(outcome: DecidedOutcome, again: () => DecidedOutcome): Done {
+    const { fleetPlan } = this.plan;
+    const applyAgain = (): DecidedOutcome => {
+      this.simulation.setTargets(this.targets);
+      return again();
+    };
+    const isPart = this.plan.remove.some((node) => !node.gone && !outcome.candidates.includes(node));
+    const best = isPart ? this.tools.best(outcome, applyAgain) : outcome;
+    const launched = this.tools.carryOut(best);
+    const { candidates, route = [] } = best;
     const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
     fleetPlan.done(route, (index) => launched[openings.indexOf(index)]!.state);
-    return { candidates: group, launched };
-  }
-
-  /** Whether the fleet plan removes nodes besides these. */
-  private isPart(group: readonly FleetNode[]): boolean {
-    return this.plan.remove.some((node) => !node.gone && !group.includes(node));
-  }
-
-  /**
-   * The deletion of these nodes, applied in place of a part of the plan: their pods may fit on nodes that the plan removes later. Undoes that part.
-   */
-  private deletion(group: readonly FleetNode[]): DecidedOutcome | undefined {
-    this.simulation.undo();
-    const others = this.plan.remove.filter((node) => !node.gone && !group.includes(node));
-    this.simulation.setTargets([...this.targets, ...others]);
-    const alone = this.tools.evaluate(group);
-    this.simulation.setTargets(this.targets);
-    if (alone === undefined || alone.launches.length === 0) return alone;
-    this.simulation.undo();
-    return undefined;
+    if (best.candidates !== outcome.candidates) this.simulation.setTargets(this.targets);
+    return { candidates, launched };
   }
 }

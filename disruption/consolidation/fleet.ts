@@ -63,6 +63,12 @@ export const byPricePerCost = (
   b: Pick<FleetNode, 'name' | 'price' | 'cost'>,
 ): number => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name);
 
+/** Of nodes of the same price those come first that stay: where more is disturbed, then where pods or buffers wait; then by name. */
+export const byDisturbance = (
+  a: Pick<FleetNode, 'name' | 'cost' | 'waiting'>,
+  b: Pick<FleetNode, 'name' | 'cost' | 'waiting'>,
+): number => b.cost - a.cost || b.waiting.size - a.waiting.size || compareText(a.name, b.name);
+
 /** The sum of the prices, dollars per hour. */
 export const priceOfAll = (things: readonly { readonly price: number }[]): number =>
   things.reduce((sum, { price }) => sum + price, 0);
@@ -70,3 +76,7 @@ export const priceOfAll = (things: readonly { readonly price: number }[]): numbe
 /** What nodes of a fleet count as together, dollars per hour: their price, and the surcharge of each (consolidation/fewest-nodes). */
 export const countedPrice = (nodes: readonly { readonly price: number }[], surcharge: number): number =>
   priceOfAll(nodes) + surcharge * nodes.length;
+
+/** Whether some of the nodes are not spot. Nodes that are all spot are replaced by spot only if configured (consolidation/spot-beside-on-demand). */
+export const hasOnDemand = (nodes: readonly Pick<FleetNode, 'capacityType'>[]): boolean =>
+  nodes.some(({ capacityType }) => capacityType !== 'spot');

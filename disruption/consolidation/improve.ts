@@ -8,9 +8,6 @@ import { isFixed } from './target.js';
 /** Sizes of the groups of nodes that are tried, in this order. */
 const sizes = [1, 2, 3, 5, 8, 13];
 
-/** The most rounds over all sizes; a round without improvement is the last. */
-const rounds = 2;
-
 /** Search units for each node of a group. */
 const unitsEach = 150;
 
@@ -20,7 +17,7 @@ const unitsEach = 150;
  */
 const few = 5;
 
-/** The most nodes tried in all, to bound the time. */
+/** The most nodes tried in all, to bound the time; a round over all sizes without improvement is the last. */
 const mostTried = 1500;
 
 /** A group is tried only if it costs this share of the price of all removable nodes more than new capacity for its pods. */
@@ -40,8 +37,8 @@ export function improve(
 ): void {
   let looks = 0;
   const leastWaste = leastWasteShare * priceOfAll(simulation.nodes.filter((node) => !node.gone && !isFixed(node)));
-  for (let round = 0; round < rounds; round++) {
-    let improved = false;
+  for (let improved = true; improved;) {
+    improved = false;
     for (const size of sizes) {
       const open = simulation.nodes.filter(({ gone, open: takes }) => !gone && takes);
       simulation.setTargets(open);
@@ -75,7 +72,6 @@ export function improve(
         improved = true;
       }
     }
-    if (!improved) return;
   }
 }
 

@@ -2,12 +2,12 @@ import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
 import { roundingError, type OutcomeEvaluator } from './outcome-evaluator.js';
-import type { Outcome } from './outcome.js';
+import { savingOf, type DecidedOutcome, type Outcome } from './outcome.js';
 
 /** Search units for the replacement of one node, or of a group that is only estimated. */
 const singleUnits = 2_000;
 
-/** Finds further commands after those of the fleet plan: several nodes replaced by fewer, and node by node. */
+/** Finds the commands for nodes by themselves, beside those of the fleet plan. */
 export class NodeByNode {
   constructor(
     private readonly fleet: ChangingFleet,
@@ -15,46 +15,54 @@ export class NodeByNode {
   ) {}
 
   /**
-   * Replaces several nodes by fewer, if the fleet plan cannot be reached (consolidation/several-nodes): takes nodes in order of
-   * saving per disruption cost, and chooses the number that saves most.
+   * Of the first command: this outcome, or that of one node if it saves more, or as much for less disruption
+   * (consolidation/parts-of-a-plan). It is applied; `again` applies the given one once more.
    */
-  gather(): void {
-    if (this.fleet.isEnough()) return;
-    const ranked = this.fleet.bySaving().filter(({ price }) => price > roundingError);
-    const most = this.fleet.budgets.take(this.fleet.counted(), ranked, 'Underutilized', mostCandidates);
-    let best: { readonly group: readonly FleetNode[]; readonly saving: number } | undefined;
-    for (let size = most.length; size >= 2; size = Math.min(size - 1, Math.floor(size * 0.8))) {
-      if (this.fleet.isEnough()) break;
-      const group = most.slice(0, size);
-      if (best !== undefined && priceOfAll(group) <= best.saving) break;
-      this.fleet.setTargetsWithout(group);
-      const outcome = this.judge.evaluate(group, singleUnits);
-      if (outcome === undefined) continue;
+  best(outcome: DecidedOutcome, again: () => DecidedOutcome): DecidedOutcome {
+    if (this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
+    let best: FleetNode | undefined;
+    let saving = savingOf(outcome);
+    let cost = outcome.candidates.reduce((sum, node) => sum + node.cost - 1, 0);
+    const isBetter = (node: FleetNode, own: number): boolean =>
+      own > saving + roundingError || (own > saving - roundingError && node.cost - 1 < cost);
+    const hopeful = this.fleet.bySaving().filter((node) => isBetter(node, node.price));
+    if (hopeful.length === 0) return outcome;
+    this.fleet.simulation.undo();
+    for (const node of hopeful.sort((a, b) => b.price - a.price || a.cost - b.cost)) {
+      const alone = isBetter(node, node.price) ? this.evaluate(node, saving - roundingError) : undefined;
+      if (alone === undefined) continue;
       this.fleet.simulation.undo();
-      const saving = priceOfAll(group) - outcome.planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
-      if (best === undefined || saving > best.saving + roundingError) best = { group, saving };
+      if (isBetter(node, savingOf(alone))) [best, saving, cost] = [node, savingOf(alone), node.cost - 1];
     }
-    if (best === undefined) return;
-    this.fleet.setTargetsWithout(best.group);
-    const outcome = this.judge.evaluate(best.group, singleUnits);
-    if (outcome !== undefined) this.fleet.carryOut(outcome);
+    return (best && this.evaluate(best)) ?? again();
+  }
+
+  /** The outcome of removing or replacing this node, if budgets allow it; what saves less than `least` is not searched. */
+  private evaluate(node: FleetNode, least = 0): DecidedOutcome | undefined {
+    if (this.fleet.budgets.take(this.fleet.counted(), [node], 'Underutilized', 1).length === 0) return undefined;
+    this.fleet.setTargetsWithout([node]);
+    return this.judge.evaluate([node], singleUnits, least);
   }
 
   /** Single nodes: first those whose pods have room on others, then those with a cheaper replacement. */
   polish(): void {
     while (!this.fleet.isEnough() && this.deleteMore());
-    const nodes = this.fleet.bySaving().filter((node) => this.mayReplace(node));
-    for (const node of nodes) {
+    for (const node of this.fleet.bySaving().filter((each) => this.mayReplace(each))) {
       if (this.fleet.isEnough()) return;
-      if (this.fleet.budgets.take(this.fleet.counted(), [node], 'Underutilized', 1).length === 0) continue;
-      this.fleet.setTargetsWithout([node]);
-      const outcome = this.judge.evaluate([node], singleUnits);
-      if (outcome !== undefined) this.fleet.carryOut(outcome);
+      const outcome = node.gone ? undefined : this.evaluate(node);
+      if (outcome !== undefined) this.fleet.carryOut(this.best(outcome, () => this.evaluate(node)!));
     }
   }
 
   /** Removes as many nodes at once as budgets and the room on other nodes allow. */
   private deleteMore(): boolean {
+    const outcome = this.deletable();
+    if (outcome === undefined) return false;
+    this.fleet.carryOut(this.best(outcome, () => this.deletable()!));
+    return true;
+  }
+
+  private deletable(): DecidedOutcome | undefined {
     const { simulation } = this.fleet;
     simulation.setTargets(this.fleet.alive().filter(({ open }) => open));
     let outcome: Outcome | undefined;
@@ -69,9 +77,7 @@ export class NodeByNode {
       if (outcome === undefined) outcome = simulation.attempts.byPlacing([node]);
       else if (simulation.attempts.extend(node)) more.push(node);
     }
-    if (outcome === undefined) return false;
-    this.fleet.carryOut({ ...simulation.attempts.extended(outcome, more), planned: [] });
-    return true;
+    return outcome && { ...simulation.attempts.extended(outcome, more), planned: [] };
   }
 
   /** Whether this node alone may be replaced: spot is replaced by spot only if configured. */

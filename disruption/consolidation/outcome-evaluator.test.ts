@@ -26,7 +26,6 @@ const launchOf = (price: number, capacityType = 'on-demand'): Launch => ({ price
 interface Options {
   readonly input?: Partial<ConsolidationInput>;
   readonly disruption?: number;
-  readonly launched?: readonly FleetNode[];
   readonly requiresOnDemand?: boolean;
   readonly cannotDescribe?: boolean;
   /** What the types of launches cost where they are launched; their planned price by default. */
@@ -38,7 +37,6 @@ interface Options {
 function evaluatorOf({
   input = {},
   disruption = 0,
-  launched = [],
   requiresOnDemand = true,
   cannotDescribe = false,
   sold,
@@ -61,7 +59,6 @@ function evaluatorOf({
   const fleet = {
     input,
     requiresOnDemand,
-    launched: new Set(launched),
     averagePrice: () => 10,
     counted: () => [],
     simulation: {
@@ -122,9 +119,6 @@ describe('the saving that replacing nodes requires', () => {
     ['less than a quarter is not enough', {}, one, [3.8, 3.8], false],
     ['what moving their pods is worth', { disruption: 3 }, one, [6.9], true],
     ['or else not', { disruption: 3 }, one, [7], false],
-    ['a twentieth, where pods move a second time', { launched: one }, one, [9.4], true],
-    ['less is not enough then', { launched: one }, one, [9.5], false],
-    ['launched by others is nothing to it', { launched: two }, one, [9.85], true],
     ['by more nodes: a share of the average node', { input: { leastSplitShare: 0.4 } }, one, [2.9, 3], true],
     ['or else not', { input: { leastSplitShare: 0.4 } }, one, [3, 3], false],
     ['that share is not asked for by as many nodes', { input: { leastSplitShare: 0.9 } }, one, [9], true],

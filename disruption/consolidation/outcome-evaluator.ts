@@ -1,9 +1,8 @@
 import { isBalanced } from './balanced.js';
 import type { ChangingFleet } from './changing-fleet.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { hasOnDemand, priceOfAll, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import { spotToSpotIsOff } from './spot-to-spot.js';
-import { hasOnDemand } from './on-demand-nodes.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { Pays } from './plan.js';
 import { Rejections } from './rejections.js';
@@ -20,9 +19,6 @@ function leastShare(launches: number, candidates: number): number {
   if (launches > candidates) return 0.25;
   return launches > 1 ? 0.1 : 0.01;
 }
-
-/** The least share for pods that would move a second time. */
-const secondShare = 0.05;
 
 /**
  * Whether a node gives up its reservation for another. Both are paid for, and their prices are an order alone: beside what disk and
@@ -60,10 +56,11 @@ export class OutcomeEvaluator {
 
   /**
    * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or settled. If
-   * several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single one.
+   * several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single one. With `least`, what
+   * saves less than that is not searched, dollars per hour.
    */
-  evaluate(candidates: readonly FleetNode[], units: number): DecidedOutcome | undefined {
-    const most = priceOfAll(candidates);
+  evaluate(candidates: readonly FleetNode[], units: number, least = 0): DecidedOutcome | undefined {
+    const most = priceOfAll(candidates) - least;
     const outcome = this.fleet.simulation.attempts.byPlacing(candidates, { search: { units, most }, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
@@ -113,8 +110,7 @@ export class OutcomeEvaluator {
     if (isBetweenReservations(candidates, launches)) return 0;
     const disruption = this.fleet.simulation.disruptionOf(candidates);
     if (launches.length === 0) return disruption;
-    const isNew = candidates.some((node) => this.fleet.launched.has(node));
-    const share = priceOfAll(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const share = priceOfAll(candidates) * leastShare(launches.length, candidates.length);
     const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.fleet.input;
     const splits = launches.length > candidates.length ? leastSplitShare : 0;
     const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { NodePlacement, Launch, NodeState, PodClass, PurchaseSearch } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import type { FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 
 /** How nodes are launched for pods without room on targets. */
 export interface Purchase {
@@ -26,6 +26,10 @@ export interface Outcome {
 export interface DecidedOutcome extends Outcome {
   readonly planned: readonly PlannedClaim[];
 }
+
+/** By how much the outcome makes the fleet cheaper, dollars per hour. */
+export const savingOf = ({ candidates, planned }: DecidedOutcome): number =>
+  priceOfAll(candidates) - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
 
 /** Pods of one class that move to an existing node, or to the n-th launch of the fleet plan. */
 export interface RouteStep {

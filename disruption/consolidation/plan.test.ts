@@ -51,6 +51,7 @@ function run(
       cost: 1,
       saving,
       loads: pods === 0 ? new Map() : new Map([[app, Array.from({ length: pods }, (_, i) => `${name}${i}`)]]),
+      waiting: new Map(),
       state: { name, free: [free] },
       gone: false,
       removable: true,

@@ -1,9 +1,8 @@
 import { compareText } from '../../core/text.js';
 import type { NodePlacement, Launch } from '../../packing/trial.js';
 import { FleetPlan } from './fleet-plan.js';
-import { hasOnDemand } from './on-demand-nodes.js';
 import { planFleet, isLarge } from './plan-fleet.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { byDisturbance, hasOnDemand, priceOfAll, type FleetNode } from './fleet.js';
 import { launchFewer } from './fewer-launches.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
@@ -64,11 +63,9 @@ function substitutes({ trial }: Simulation, { remove, fleetPlan }: Consolidation
       node.instanceType === type
         ? node.price <= price
         : node.price < price * cheaperThan && load.every((amount, d) => amount <= node.state.free[d]!);
-    let best: FleetNode | undefined;
-    for (const node of remove) {
-      if (chosen.has(node) || !node.open || !isAsGood(node)) continue;
-      if (best === undefined || node.price < best.price) best = node;
-    }
+    const [best] = remove
+      .filter((node) => !chosen.has(node) && node.open && isAsGood(node))
+      .sort((a, b) => a.price - b.price || byDisturbance(a, b));
     if (best !== undefined) chosen.add(best);
   }
   return chosen;
@@ -88,7 +85,7 @@ function planned(
       const nodes = simulation.apply(outcome, (i) => `imagined ${launches.size + i}`);
       nodes.forEach((node, i) => launches.set(node, outcome.launches[i]!));
     };
-    const drawn = planFleet(simulation, pays, target);
+    const drawn = planFleet(simulation, target);
     if (drawn !== undefined) settle(drawn);
     const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });

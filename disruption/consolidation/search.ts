@@ -14,9 +14,6 @@ import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './
 /** A fleet within this factor of the planned price counts as reached: a replacement has to save more than the difference. */
 const nearlyPlanned = 1.01;
 
-/** Differences of prices below this are rounding errors, dollars per hour. */
-const roundingError = 1e-9;
-
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one before
  * (consolidation/all-nodes-are-considered). Every eligible node is considered. Pure: equal inputs give equal results as long as
@@ -24,21 +21,9 @@ const roundingError = 1e-9;
  */
 export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
   const { result, setAside } = withoutUnreadable(input, (each) => {
-    const search = new Search(each, isOver);
-    const planned = search.run();
-    if (!search.passedOverDeletion || isOver()) return planned;
-    const deleting = new Search(each, isOver, true).run();
-    return isBetter(deleting, planned) ? deleting : planned;
+    return new Search(each, isOver).run();
   });
   return setAside.length === 0 ? result : { ...result, setAside };
-}
-
-/** Whether the commands end in a cheaper fleet, or in as cheap a one with fewer moves (consolidation/parts-of-a-plan). */
-function isBetter(some: Consolidation, others: Consolidation): boolean {
-  const difference = some.priceAfter - others.priceAfter;
-  if (Math.abs(difference) > roundingError) return difference < 0;
-  const moves = ({ commands }: Consolidation): number => commands.reduce((sum, each) => sum + each.moves.length, 0);
-  return some.cutShort !== true && moves(some) < moves(others);
 }
 
 /**
@@ -65,14 +50,7 @@ class Search {
   private readonly empties: EmptyRemoval;
   private readonly nodeByNode: NodeByNode;
 
-  /** Whether a part of the fleet plan was carried out, where its nodes could have been deleted without a launch. */
-  passedOverDeletion = false;
-
-  constructor(
-    input: ConsolidationInput,
-    isOver: () => boolean = never,
-    private readonly deletes = false,
-  ) {
+  constructor(input: ConsolidationInput, isOver: () => boolean = never) {
     this.fleet = new ChangingFleet(input, isOver);
     this.evaluator = new OutcomeEvaluator(this.fleet);
     this.empties = new EmptyRemoval(this.fleet);
@@ -99,11 +77,10 @@ class Search {
       new CommandBuilder(this.tools, plan).run();
       const isReached = priceOfAll(this.fleet.alive()) <= plan.price * nearlyPlanned;
       const after = this.fleet.commands.length;
-      if (after === before) this.nodeByNode.gather();
       this.nodeByNode.polish();
       this.empties.remove(() => true);
       // A fleet that equals the plan would only get the same plan again.
-      isOpen = isReached ? this.fleet.commands.length > after : this.fleet.commands.length > before;
+      isOpen = this.fleet.commands.length > (isReached ? after : before);
     }
     const held = [...this.fleet.held, ...this.notLetGo()];
     return {
@@ -154,10 +131,7 @@ class Search {
       remove: (wanted) => this.fleet.budgets.take(this.fleet.counted(), wanted, 'Underutilized', mostCandidates),
       decide: (outcome) => this.evaluator.decide(outcome),
       evaluate: (candidates) => this.evaluator.evaluate(candidates, groupUnits),
-      insteadOfPart: () => {
-        this.passedOverDeletion ||= !this.deletes;
-        return this.deletes;
-      },
+      best: (outcome, again) => this.nodeByNode.best(outcome, again),
       carryOut: (outcome) => this.fleet.carryOut(outcome),
       isEnough: () => this.fleet.isEnough(),
     };

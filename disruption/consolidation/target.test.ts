@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
-import { chooseTarget, isFixed, type Estimate } from './target.js';
+import { chooseTarget, isFixed } from './target.js';
 
 interface Given {
   readonly price: number;
@@ -13,7 +13,7 @@ interface Given {
 }
 
 /** A fleet in which worth is told outright; moving a unit of disruption cost is worth `rate`. */
-function target(nodes: Readonly<Record<string, Given>>, estimate: Partial<Estimate> = {}, rate = 0) {
+function target(nodes: Readonly<Record<string, Given>>, rate = 0) {
   const fleet = Object.entries(nodes).map(
     ([name, { price, load = 0, free = 0, cost = 1, more }]) =>
       ({
@@ -25,6 +25,7 @@ function target(nodes: Readonly<Record<string, Given>>, estimate: Partial<Estima
         onlyEmpty: false,
         open: true,
         loads: load,
+        waiting: new Map(),
         state: { free },
         ...more,
       }) as unknown as FleetNode,
@@ -35,53 +36,55 @@ function target(nodes: Readonly<Record<string, Given>>, estimate: Partial<Estima
     trial: { loadOf: (loads: unknown) => loads },
     disruptionOf: (some: readonly FleetNode[]) => some.reduce((sum, { cost }) => sum + rate * (cost - 1), 0),
   } as unknown as Simulation;
-  const { keep, remove } = chooseTarget(simulation, { usable: 1, dearest: 1, ...estimate });
+  const { keep, remove } = chooseTarget(simulation);
   return [keep, remove].map((some) => some.map(({ name }) => name).join());
 }
 
-describe('nodes chosen to stay in a fleet plan', () => {
-  test('are the cheapest for their pods, until all pods have room', () => {
+describe('the nodes that are kept', () => {
+  test('are the cheapest for what they hold, until all pods have room', () => {
     expect(
       target({
         a: { price: 4, load: 2, free: 3 },
         b: { price: 3, load: 2, free: 3 },
-        c: { price: 2, load: 1, free: 4 },
+        c: { price: 2, load: 1, free: 5 },
       }),
     ).toEqual(['c', 'a,b']);
     expect(target({ a: { price: 4, load: 5 }, b: { price: 3, load: 5 } })).toEqual(['b,a', '']);
   });
 
-  test('are the first by name among equals', () => {
-    expect(target({ b: { price: 1, load: 1, free: 1 }, a: { price: 1, load: 1, free: 1 } })).toEqual(['a', 'b']);
+  test('are among equals those whose removal disturbs more, then the first by name', () => {
+    const equal = { price: 1, load: 1, free: 1.2 };
+    expect(target({ b: equal, a: equal })).toEqual(['a', 'b']);
+    expect(target({ b: { ...equal, cost: 2 }, a: equal })).toEqual(['b', 'a']);
+    const waiting = new Map([[{}, []]]) as unknown as FleetNode['waiting'];
+    expect(target({ b: { ...equal, more: { waiting } }, a: equal })).toEqual(['b', 'a']);
   });
 
-  test('cost no more than new capacity', () => {
-    const nodes = { a: { price: 3, load: 2 }, b: { price: 2, load: 2 } };
+  test('are none that cost more than new capacity', () => {
+    const nodes = { a: { price: 3, load: 2 }, b: { price: 1.99, load: 2 } };
     expect(target(nodes)).toEqual(['b', 'a']);
-    expect(target(nodes, { dearest: 1.5 })).toEqual(['b,a', '']);
-    expect(target(nodes, { dearest: 0.9 })[0]).toBe('');
+    expect(target({ ...nodes, b: { price: 2, load: 2 } })).toEqual(['', 'a,b']);
   });
 
-  test('are fewer the more of their room is usable', () => {
-    const nodes = { a: { price: 1, load: 2, free: 2 }, b: { price: 1.1, load: 2, free: 2 } };
-    expect(target(nodes)).toEqual(['a', 'b']);
-    expect(target(nodes, { usable: 0 })).toEqual(['a,b', '']);
-    expect(target(nodes, { usable: 0.9 })).toEqual(['a,b', '']);
+  test('have room of which nine tenths are of use', () => {
+    const b = { price: 1.1, load: 2, free: 2 };
+    expect(target({ a: { price: 1, load: 2, free: 2.3 }, b })).toEqual(['a', 'b']);
+    expect(target({ a: { price: 1, load: 2, free: 2.2 }, b })).toEqual(['a,b', '']);
   });
 
-  test('count as cheaper by the worth of moving their pods', () => {
+  test('are cheaper by what it would cost to move their pods', () => {
     const nodes = { a: { price: 2, load: 2, free: 3, cost: 9 }, b: { price: 1.5, load: 2, free: 3 } };
     expect(target(nodes)).toEqual(['b', 'a']);
-    expect(target(nodes, {}, 0.1)).toEqual(['a', 'b']);
+    expect(target(nodes, 0.1)).toEqual(['a', 'b']);
   });
 
-  test('exclude those without pods and room', () => {
-    expect(target({ a: { price: 1 }, b: { price: 9, load: 9 } })).toEqual(['b', 'a']);
+  test('are not those that hold nothing and have no room', () => {
+    expect(target({ a: { price: 1 }, b: { price: 8, load: 9 } })).toEqual(['b', 'a']);
   });
 });
 
-describe('nodes that have to stay in a fleet plan', () => {
-  const fixed = (more: Partial<FleetNode>): Given => ({ price: 9, load: 1, free: 2, more });
+describe('nodes that have to stay', () => {
+  const fixed = (more: Partial<FleetNode>): Given => ({ price: 9, load: 1, free: 2.3, more });
 
   test.each([
     ['may not be removed', { removable: false }],
@@ -89,30 +92,29 @@ describe('nodes that have to stay in a fleet plan', () => {
   ])('%s: their room counts', (_, more) => {
     expect(target({ s: fixed(more), a: { price: 1, load: 2, free: 1 } })).toEqual(['s', 'a']);
     expect(target({ s: fixed(more), a: { price: 1, load: 3, free: 1 } })).toEqual(['s,a', '']);
-    expect(target({ s: fixed(more), a: { price: 1, load: 2, free: 1 } }, { usable: 0.5 })).toEqual(['s,a', '']);
   });
 
-  test('have no room if they take no pods', () => {
+  test('but take no pods have no room', () => {
     expect(target({ s: fixed({ removable: false, open: false }), a: { price: 1, load: 2, free: 1 } })).toEqual([
       'a',
       '',
     ]);
   });
 
-  test('do not count once they are gone', () => {
+  test('that are gone count for nothing', () => {
     expect(
       target({ s: fixed({ removable: false, gone: true }), a: { price: 1, load: 2, more: { gone: true } } }),
     ).toEqual(['', '']);
   });
 
-  test('are sorted by what may be done to them', () => {
+  test('are told by what may be done to them', () => {
     const told = (more: Partial<FleetNode>) => isFixed({ removable: true, onlyEmpty: false, ...more } as FleetNode);
     expect([told({}), told({ removable: false }), told({ onlyEmpty: true })]).toEqual([false, true, true]);
   });
 });
 
-describe('nodes chosen for removal in a fleet plan', () => {
-  test('are sorted by their saving per disruption cost', () => {
+describe('the nodes that are removed', () => {
+  test('are in order of what they save for their disruption', () => {
     const nodes = {
       kept: { price: 0.1, load: 0, free: 99 },
       a: { price: 5, load: 4, free: 0 },

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/text.js';
-import type { FleetNode } from './fleet.js';
+import { byDisturbance, type FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
 /** The nodes of the final fleet. */
@@ -10,13 +10,12 @@ export interface FleetTarget {
   readonly remove: readonly FleetNode[];
 }
 
-/** Parameters of the estimate. */
-export interface Estimate {
-  /** The share of the room on remaining nodes that is assumed usable; some is always left over. */
-  readonly usable: number;
-  /** Nodes stay up to this price, as a share of the price of new capacity. */
-  readonly dearest: number;
-}
+/** The share of the room on remaining nodes that is assumed usable; some is always left over. */
+const usable = 0.9;
+/** Nodes stay up to this price, as a share of the price of new capacity. */
+const dearest = 0.999;
+/** Nodes whose price for what they hold differs by less cost the same; then those stay that cost their pods more to disrupt. */
+const nearlyEqual = 1e-6;
 
 interface Rated {
   readonly node: FleetNode;
@@ -30,11 +29,11 @@ interface Rated {
  * Estimates the cheapest fleet for all pods, with existing and new nodes: keeps existing nodes in ascending order of price for
  * their pods, while that is below the price of new capacity and until all pods have room.
  */
-export function chooseTarget(simulation: Simulation, { usable, dearest }: Estimate): FleetTarget {
+export function chooseTarget(simulation: Simulation): FleetTarget {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
   const staying = rated.filter(({ node }) => isFixed(node));
   const optional = rated.filter(({ node }) => !isFixed(node));
-  optional.sort((a, b) => a.dearness - b.dearness || compareText(a.node.name, b.node.name));
+  optional.sort((a, b) => a.dearness - b.dearness || byDisturbance(a.node, b.node));
   let wanted = optional.reduce((sum, { load }) => sum + load, 0);
   for (const { node, free } of staying) if (node.open) wanted -= free * usable;
   const kept: Rated[] = [];
@@ -62,7 +61,12 @@ function rate(simulation: Simulation, node: FleetNode): Rated {
   const whole = own + free;
   // Keeping a node disrupts no pod.
   const price = node.price - simulation.disruptionOf([node]);
-  return { node, load: own, free, dearness: whole > 0 ? price / whole : Infinity };
+  return {
+    node,
+    load: own,
+    free,
+    dearness: whole > 0 ? Math.round(price / whole / nearlyEqual) * nearlyEqual : Infinity,
+  };
 }
 
 /** Saving per disruption cost of removing the node. */

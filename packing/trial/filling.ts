@@ -6,12 +6,10 @@ import type { Worth } from './worth.js';
  * How existing nodes are filled.
  *
  * - `queue`: pods in the order of the scheduling queue.
- * - `pickiest`: pods first that must not share a node with equal pods.
- * - `scarcest`: like `pickiest`; of those, the largest groups first, since they need most nodes.
- * - `alike`: like `pickiest`, and each pod first tries the nodes whose free resources have proportions similar to its
- * request, so that no resource is left where another has run out.
+ * - `alike`: pods first that must not share a node with equal pods; of those, the largest groups first, since they need most nodes. Each pod
+ *   first tries the nodes whose free resources have proportions similar to its request, so that no resource is left where another has run out.
  */
-export type Filling = 'queue' | 'pickiest' | 'scarcest' | 'alike';
+export type Filling = 'queue' | 'alike';
 
 /** Nodes whose dissimilarity, 0 to 2, differs by less than this keep their order. */
 const step = 1 / 8;

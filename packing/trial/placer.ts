@@ -159,7 +159,7 @@ export class Placer {
     const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
     const pickiness = hostAntiAffinity.length + hostSpread.length;
     // Between 0 and 1, so that it only breaks ties of pickiness.
-    const scarcity = this.filling === 'scarcest' && pickiness > 0 ? pods / (pods + 1) : 0;
+    const scarcity = pickiness > 0 ? pods / (pods + 1) : 0;
     return pickiness + scarcity;
   }
 

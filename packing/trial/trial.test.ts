@@ -173,8 +173,6 @@ describe('pods placed on target nodes of a trial', () => {
 
   test.each([
     ['queue', 'large-0'],
-    ['pickiest', 'shy-0'],
-    ['scarcest', 'shy-0'],
     ['alike', 'shy-0'],
   ] as const)('are placed in the order of %s', (filling, first) => {
     const large = podsOf(1, 'large', { cpu: '2' });
@@ -189,7 +187,7 @@ describe('pods placed on target nodes of a trial', () => {
   test('go to nodes whose free room resembles their requests', () => {
     const thirsty = podsOf(1, 'thirsty', { cpu: '1', memory: '7Gi' });
     const busy = podsOf(1, 'busy', { cpu: '3', memory: '1Gi' });
-    const takenBy = (filling: 'pickiest' | 'alike') => {
+    const takenBy = (filling: 'queue' | 'alike') => {
       const sold = [
         instanceType('lean', { cpu: 4, memory: 8, price: 0.15, spot: 0 }),
         instanceType('rich', { cpu: 4, memory: 32, price: 0.25, spot: 0 }),
@@ -204,7 +202,7 @@ describe('pods placed on target nodes of a trial', () => {
       trial.placer.place(loads(...thirsty), false, []);
       return trial.nodes.filter(({ pods }) => pods.length > 0).map(({ view }) => view.name);
     };
-    expect([takenBy('pickiest'), takenBy('alike')]).toEqual([['a'], ['b']]);
+    expect([takenBy('queue'), takenBy('alike')]).toEqual([['a'], ['b']]);
   });
 
   test('with most siblings are placed first among restricted ones, by scarcity', () => {
@@ -214,14 +212,10 @@ describe('pods placed on target nodes of a trial', () => {
       ...spreads({ topologyKey: hostname, labelSelector: { matchLabels: { app: 'few' } } }),
     });
     const many = podsOf(2, 'many', { ...web, ...apart('web', hostname) });
-    const order = (filling: 'pickiest' | 'scarcest') => {
-      const { trial, stateOf, loads } = trialOf({ nodes: [node('a', { cpu: '2' })], pods: [...few, ...many] });
-      trial.placer.setTargets([stateOf('a')], filling);
-      trial.placer.place(loads(...few, ...many), true, []);
-      return stateOf('a').pods.map(({ metadata }) => metadata.name);
-    };
-    expect(order('pickiest')).toEqual(['few-0']);
-    expect(order('scarcest')).toEqual(['many-0']);
+    const { trial, stateOf, loads } = trialOf({ nodes: [node('a', { cpu: '2' })], pods: [...few, ...many] });
+    trial.placer.setTargets([stateOf('a')], 'alike');
+    trial.placer.place(loads(...few, ...many), true, []);
+    expect(stateOf('a').pods.map(({ metadata }) => metadata.name)).toEqual(['many-0']);
   });
 
   test('with affinity are placed after those that they may select', () => {
