@@ -21,10 +21,12 @@ import { isMime, readMime } from '../../../cloud/aws/user-data/mime.js';
 import type { UserDataInput } from '../../../cloud/aws/user-data/input.js';
 import { renderUserData } from '../../../cloud/aws/user-data/user-data.js';
 import { CatalogueError, parseCatalogue } from '../../../cloud/kwok/catalogue.js';
+import { claimRefusalOf, nextRefusal, podsBackedOff } from '../../../core/claim-refusals.js';
 import { DurationError, parseDuration, parseNillableDuration } from '../../../core/durations.js';
 import { DomainError } from '../../../core/failures.js';
 import { parseFeatureGates } from '../../../core/feature-gates.js';
 import { parseWorkflowId } from '../../../core/ids.js';
+import { podRefusalsOf, withPodRefusal } from '../../../core/pod-refusals.js';
 import { parseQuantity, QuantityError } from '../../../core/quantities.js';
 import { budgetProblems } from '../../../disruption/budgets/budget-problems.js';
 import { allowance } from '../../../disruption/budgets/budgets.js';
@@ -45,6 +47,11 @@ export interface Target<Input = unknown> {
 }
 
 const now = Date.parse('2026-11-03T10:30:00Z');
+
+const refusals: readonly unknown[] = [
+  [{ shape: 's', pod: 'a/b', nodes: ['n'], message: 'm', times: 1, at: now, until: now + 1000 }],
+  { generation: 1, times: 2, until: now + 1000, message: 'm', pods: ['a/b'] },
+];
 
 const examples = ['nodepool.yaml', 'cluster.json'].flatMap((file) => documentsOf(join('examples', file)));
 const oldSamples = ['01-getting-started-v1alpha5'].flatMap((name) =>
@@ -147,6 +154,17 @@ export const targets: readonly Target[] = [
     ),
     read: (body) =>
       parseInterruption(body, { sqsMessageId: 'm', now, own: { account: '123456789012', region: 'us-west-2' } }),
+    refusals: [],
+  }),
+  target({
+    name: 'refusals in annotations of NodePools',
+    input: fc.oneof(editedText(...refusals.map((each) => JSON.stringify(each))), changedValue(...refusals).map((value) => JSON.stringify(value))), // prettier-ignore
+    read: (text) => {
+      const pods = podRefusalsOf(text, now);
+      const claim = claimRefusalOf(text, 1, now);
+      nextRefusal(claim, { generation: 1, now, message: 'm', pods: ['a/b'] });
+      return [withPodRefusal(pods, { shape: 's', pod: 'a/b', nodes: ['n'], message: 'm', isOther: false }, now), podsBackedOff(claim, now)]; // prettier-ignore
+    },
     refusals: [],
   }),
   target({
