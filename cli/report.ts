@@ -29,12 +29,12 @@ export async function report(args: readonly string[]): Promise<string> {
   return printed(reportOf(activity), output, since);
 }
 
-async function printed(told: ActivityReport, form: Form, since: string): Promise<string> {
-  if (form === 'json') return `${JSON.stringify(told, null, 1)}\n`;
-  if (form === 'table') return reportText(told, since);
+async function printed(activity: ActivityReport, form: Form, since: string): Promise<string> {
+  if (form === 'json') return `${JSON.stringify(activity, null, 1)}\n`;
+  if (form === 'table') return reportText(activity, since);
   // The chart library is loaded only for HTML.
   const { reportPage } = await import('./report/page.js');
-  return reportPage(told, since);
+  return reportPage(activity, since);
 }
 
 function lengthOf(text: string): number {

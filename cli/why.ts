@@ -251,11 +251,16 @@ async function launchReason(client: Client, workflowId: string): Promise<string 
 /** Without a worker, only the workflow's state is known. */
 async function explained(client: Client, workflowId: string, state: string): Promise<WhyWorkflow | undefined> {
   try {
-    const told = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
+    const explanation = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
       client.workflow.getHandle(workflowId).query(explainQuery),
     );
     const planned = parseWorkflowId(workflowId)?.kind === 'launch' ? await launchReason(client, workflowId) : undefined;
-    return { workflowId, state, ...told, facts: { ...(planned === undefined ? {} : { planned }), ...told.facts } };
+    return {
+      workflowId,
+      state,
+      ...explanation,
+      facts: { ...(planned === undefined ? {} : { planned }), ...explanation.facts },
+    };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     return { workflowId, state, phase: 'not known (no worker answers)', facts: {} };

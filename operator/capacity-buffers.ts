@@ -14,7 +14,7 @@ const againMs = 30_000;
  */
 export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
-  if (!gates.CapacityBuffer) return tellThatGateIsOff(context);
+  if (!gates.CapacityBuffer) return reportGateIsOff(context);
   const queue = new WorkQueue(
     'signalling provision: capacity buffers',
     async () => {
@@ -35,9 +35,9 @@ export function watchCapacityBuffers(context: OperatorContext): () => void {
 }
 
 /** Sets a condition on each buffer that no capacity is kept for it (settings/feature-gates). */
-function tellThatGateIsOff({ cache, kube, log, now }: OperatorContext): () => void {
+function reportGateIsOff({ cache, kube, log, now }: OperatorContext): () => void {
   const change = { type: 'ReadyForProvisioning', ...gateIsOff('CapacityBuffer', 'no capacity is kept free') };
-  const tell = async (key: string): Promise<undefined> => {
+  const report = async (key: string): Promise<undefined> => {
     const [namespace = '', name = ''] = key.split('/');
     const buffer = cache.get('CapacityBuffer', { namespace, name });
     if (buffer === undefined || !isActive(buffer)) return;
@@ -46,7 +46,7 @@ function tellThatGateIsOff({ cache, kube, log, now }: OperatorContext): () => vo
     const conditions = withCondition(status?.conditions, change, { now: now(), generation: metadata.generation });
     await kube.patch('CapacityBuffer', { namespace, name }, { status: { conditions } }, { subresource: 'status' });
   };
-  const queue = new WorkQueue('telling CapacityBuffers that their gate is off', tell, log);
+  const queue = new WorkQueue('reporting on CapacityBuffers that their gate is off', report, log);
   const look = ({ metadata }: CapacityBuffer): void => queue.add(`${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
   const stop = cache.on('CapacityBuffer', ({ object, previous }) => {
     if (object.metadata.generation !== previous?.metadata.generation) look(object);

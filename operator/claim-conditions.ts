@@ -9,7 +9,7 @@ import { consolidatableAt, idleSince } from '../disruption/consolidation/consoli
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
@@ -26,25 +26,25 @@ const longestWaitMs = 3_600_000;
  */
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const telling = (reconcile: (name: string) => Promise<Requeue | undefined>) =>
-    tellingRefusals(context, 'NodeClaim', reconcile);
+  const reporting = (reconcile: (name: string) => Promise<Requeue | undefined>) =>
+    reportingRefusals(context, 'NodeClaim', reconcile);
   const pods = new WorkQueue(
     'writing lastPodEventTime',
-    telling((name) => podEvent(context, name)),
+    reporting((name) => podEvent(context, name)),
     log,
   );
   const signals = new DisruptSignals(context, 'a consolidatable node');
   /** By NodeClaim: the state of the last signal to `disrupt`. */
-  const told = new Map<string, string>();
+  const signalled = new Map<string, string>();
   const became = (claim: NodeClaim): void => {
     const { name = '' } = claim.metadata;
-    if (told.get(name) === idleText(claim)) return;
-    told.set(name, idleText(claim));
+    if (signalled.get(name) === idleText(claim)) return;
+    signalled.set(name, idleText(claim));
     signals.signal();
   };
   const idle = new WorkQueue(
     'writing Consolidatable',
-    telling((name) => consolidatable(context, name, became)),
+    reporting((name) => consolidatable(context, name, became)),
     log,
   );
   const all = (queue: WorkQueue): void =>
@@ -57,7 +57,7 @@ export function watchClaimConditions(context: OperatorContext): () => void {
     cache.on('NodeClaim', ({ type, object, previous }) => {
       const name = object.metadata.name ?? '';
       if (type === 'deleted') {
-        told.delete(name);
+        signalled.delete(name);
         return;
       }
       if (previous === undefined || idleText(previous) !== idleText(object)) idle.add(name);

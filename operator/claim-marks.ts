@@ -10,7 +10,7 @@ import { lookUp } from '../core/own.js';
 import { settleAll } from '../core/at-once.js';
 import { labelOfRef } from '../packing/compile/pools.js';
 import type { OperatorContext } from './context.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
@@ -22,7 +22,7 @@ import { isDeleting } from '../core/names.js';
 export function watchClaimMarks(context: OperatorContext): () => void {
   const { cache, log } = context;
   const attempts = new Attempts(context.now);
-  const complete = tellingRefusals(context, 'NodeClaim', (name) => completeMarks(context, name, attempts));
+  const complete = reportingRefusals(context, 'NodeClaim', (name) => completeMarks(context, name, attempts));
   const queue = new WorkQueue('adding what a NodeClaim or its Node lacks', complete, log);
   const look = (claim: NodeClaim | undefined): void => {
     if (claim !== undefined && lacking(context, claim).length > 0) queue.add(claim.metadata.name ?? '');

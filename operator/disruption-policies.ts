@@ -8,7 +8,7 @@ import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 
 const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy' } as const;
@@ -20,8 +20,8 @@ const failed = 'DisruptionPolicyValidationFailed';
  */
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const told = tellingRefusals(context, 'DisruptionPolicy', (name) => reconcile(context, name));
-  const queue = new WorkQueue('writing the status of a DisruptionPolicy', told, log);
+  const reconciling = reportingRefusals(context, 'DisruptionPolicy', (name) => reconcile(context, name));
+  const queue = new WorkQueue('writing the status of a DisruptionPolicy', reconciling, log);
   const signals = new DisruptSignals(context, 'a policy');
   const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const changed = (before: number | undefined, after: number | undefined): void => {

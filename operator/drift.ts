@@ -14,7 +14,7 @@ import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { hasRollouts } from './desired-for-pool.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
 
@@ -33,8 +33,8 @@ export function watchDrift(context: OperatorContext): () => void {
   const rollouts = new Map<string, string>();
   const signals = new DisruptSignals(context, 'drift');
   const known = { types, rollouts, changed: () => signals.signal() };
-  const told = tellingRefusals(context, 'NodeClaim', (name) => reconcile(context, name, known));
-  const queue = new WorkQueue('looking for drift', told, log, 4);
+  const reconciling = reportingRefusals(context, 'NodeClaim', (name) => reconcile(context, name, known));
+  const queue = new WorkQueue('looking for drift', reconciling, log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {

@@ -15,8 +15,8 @@ export function watchHealth(context: OperatorContext): () => void {
   if (!context.gates.NodeRepair || (context.cloud.repairPolicies ?? []).length === 0) return () => undefined;
   const { cache, log } = context;
   /** By UID of the claim: the state last signalled. */
-  const told = new Map<string, string>();
-  const queue = new WorkQueue('starting the repair of a node', (name) => checkNode(context, name, told), log);
+  const signalled = new Map<string, string>();
+  const queue = new WorkQueue('starting the repair of a node', (name) => checkNode(context, name, signalled), log);
   const stops = [
     cache.on('Node', ({ type, object }) => {
       if (type === 'deleted') return;
@@ -24,7 +24,7 @@ export function watchHealth(context: OperatorContext): () => void {
       if (name !== undefined) queue.add(name);
     }),
     cache.onEach('NodeClaim', ({ type, object }) => {
-      if (type === 'deleted') told.delete(object.metadata.uid ?? '');
+      if (type === 'deleted') signalled.delete(object.metadata.uid ?? '');
       // A declined repair may be withdrawn.
       else queue.add(object.metadata.name ?? '');
     }),
@@ -35,17 +35,17 @@ export function watchHealth(context: OperatorContext): () => void {
   };
 }
 
-async function checkNode(context: OperatorContext, name: string, told: Map<string, string>): Promise<undefined> {
+async function checkNode(context: OperatorContext, name: string, signalled: Map<string, string>): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isRepairable(context, claim)) return undefined;
   const declined = claim.metadata.annotations?.[annotations.repairDeclined];
   const found = conditionToRepair(nodeOf(context.cache, claim), context.cloud.repairPolicies ?? [], declined);
   const now = found === undefined ? '' : `${found.type}=${found.status} since ${found.since}`;
   const own = identityOf(claim);
-  if ((told.get(own.uid) ?? '') === now) return undefined;
+  if ((signalled.get(own.uid) ?? '') === now) return undefined;
   if (found === undefined) await context.starter.recovered(own.uid);
   else await context.starter.repair(own, labelsOf(claim).nodePool);
-  told.set(own.uid, now);
+  signalled.set(own.uid, now);
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import { updateObject } from '../cluster/writes.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/at-once.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { hasOwn, lookUp } from '../core/own.js';
@@ -22,8 +22,8 @@ type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
   const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
-  const told = tellingRefusals(context, kind, (name) => resolveNodeClass(context, kind, name));
-  const queue = new WorkQueue('resolving a node class', told, log, 4);
+  const reconciling = reportingRefusals(context, kind, (name) => resolveNodeClass(context, kind, name));
+  const queue = new WorkQueue('resolving a node class', reconciling, log, 4);
   const stops = [
     cache.onEach(kind, ({ type, object, previous }) => {
       // Status writes of this controller do not trigger it.

@@ -9,7 +9,7 @@ import { gateIsOff } from '../core/feature-gates.js';
 import { applyOverlays } from '../packing/compile/overlays.js';
 import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/at-once.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 
 const type = 'ValidationSucceeded';
@@ -50,11 +50,11 @@ async function reconcile(context: OperatorContext): Promise<undefined> {
   const pools = managedPools(context);
   const { conflicts } = applyOverlays(pools, await cataloguesOf(context, pools), overlaysInEffect(context));
   const byName = new Map(overlays.map((overlay) => [overlay.metadata.name ?? '', overlay]));
-  const told = tellingRefusals(context, 'NodeOverlay', async (name) =>
+  const reconcileOne = reportingRefusals(context, 'NodeOverlay', async (name) =>
     write(context, byName.get(name)!, conditionFor(context, byName.get(name)!, conflicts.get(name))),
   );
   await settleInTurn([...byName.keys()], async (name) => {
-    await told(name);
+    await reconcileOne(name);
   });
   return undefined;
 }

@@ -26,7 +26,7 @@ import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-t
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/at-once.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue, type Requeue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
 import { regarding } from '../core/events.js';
@@ -42,8 +42,8 @@ const everyMs = 60_000;
 /** Writes status and hashes of NodePools (node-pools/status): on changes, and resources within five seconds of them. */
 export function watchNodePools(context: OperatorContext): () => void {
   const { cache, log, stuck } = context;
-  const told = tellingRefusals(context, 'NodePool', (name) => reconcile(context, name));
-  const queue = new WorkQueue('writing the status of a NodePool', told, log);
+  const reconciling = reportingRefusals(context, 'NodePool', (name) => reconcile(context, name));
+  const queue = new WorkQueue('writing the status of a NodePool', reconciling, log);
   const all = (): Promise<Requeue> => {
     cache.all('NodePool').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
     return Promise.resolve({ afterMs: everyMs });

@@ -9,7 +9,7 @@ import type { OperatorContext } from './context.js';
 import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodeOverlays } from './node-overlays.js';
 import { watchNodePools } from './node-pools.js';
-import { tellingRefusals } from './refused-writes.js';
+import { reportingRefusals } from './refused-writes.js';
 import type { Starter } from './starter.js';
 
 // Rule `events/write-refused`.
@@ -81,7 +81,7 @@ describe('operator writes that the API server refuses', () => {
 
   test('a call denied by the cloud is not reported as a refused write', async () => {
     const ofCloud = new DomainError('Denied', 'ec2:DescribeInstances: UnauthorizedOperation', { code: 'x' });
-    const work = tellingRefusals(world.deps, 'NodeClaim', () => Promise.reject(ofCloud));
+    const work = reportingRefusals(world.deps, 'NodeClaim', () => Promise.reject(ofCloud));
     await expect(work('c')).rejects.toThrow('UnauthorizedOperation');
     expect(world.events).toEqual([]);
   });

@@ -17,7 +17,7 @@ const isRefused = (error: unknown): boolean =>
  * Reconciles, and publishes an event on the object if the API server refuses a write (events/write-refused), since its
  * owner sees events rather than the log. The error is rethrown.
  */
-export function tellingRefusals(
+export function reportingRefusals(
   context: { readonly cache: Pick<ClusterCache, 'get'>; readonly events: EventRecorder },
   kind: Told,
   reconcile: Reconcile,

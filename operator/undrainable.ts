@@ -89,14 +89,14 @@ function whyUndrainable({ cache }: OperatorContext, claim: NodeClaim): string | 
   if (node === undefined) return undefined;
   const found = undrainablePods(cache.podsOnNode(node), cache.all('PodDisruptionBudget'));
   if (found.length === 0) return undefined;
-  const told = [...found]
+  const texts = [...found]
     .sort((a, b) => compareText(a.pod, b.pod))
     .slice(0, mostPods)
     .map(
       ({ pod, budgets, why }) => `pod ${pod} can never be evicted: PodDisruptionBudget ${budgets.join(', ')}: ${why}`,
     );
   const more = found.length > mostPods ? `; and ${found.length - mostPods} more` : '';
-  return `${told.join('; ')}${more}`;
+  return `${texts.join('; ')}${more}`;
 }
 
 function publish({ cache, events }: OperatorContext, claim: NodeClaim, message: string): void {

@@ -51,9 +51,9 @@ export function excluding<I extends Objects, R>(
     } catch (error) {
       const found = setAside.length < mostExcluded ? culpritOf(current, run, first) : undefined;
       if (found === undefined) throw error;
-      const { kind, name, without } = found;
+      const { kind, name, rest } = found;
       setAside.push({ kind, name, error: messageOf(error) });
-      current = without;
+      current = rest;
     }
   }
 }
@@ -66,7 +66,7 @@ function culpritOf<I extends Objects>(
   input: I,
   run: (input: I) => unknown,
   first: (input: I) => unknown,
-): { readonly kind: string; readonly name: string; readonly without: I } | undefined {
+): { readonly kind: string; readonly name: string; readonly rest: I } | undefined {
   const probe = throws(first, input) ? first : run;
   const whole = groupsOf(input);
   let reduced = input;
@@ -84,7 +84,7 @@ function culpritOf<I extends Objects>(
       if (throws(probe, keep(middle))) bad = middle;
       else good = middle;
     }
-    return { kind: kindOf(good), name: names[good]!, without: drop(good) };
+    return { kind: kindOf(good), name: names[good]!, rest: drop(good) };
   }
   return undefined;
 }

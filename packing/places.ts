@@ -4,7 +4,7 @@ import type { Plan, PlannedClaim, Unschedulable } from './types.js';
 export type Place =
   | { readonly state: 'existing'; readonly node: string }
   | { readonly state: 'launched'; readonly claim: PlannedClaim }
-  | { readonly state: 'unschedulable'; readonly told: Unschedulable }
+  | { readonly state: 'unschedulable'; readonly unschedulable: Unschedulable }
   /** The pass reached its limit of work before this pod: its outcome is unknown. */
   | { readonly state: 'deferred' }
   /** It asks for a node outside of NodePools. */
@@ -16,7 +16,7 @@ export function placesOf(plan: Plan): ReadonlyMap<string, Place> {
   const { existingNodes, newNodeClaims, unschedulable, deferred = [], ignored = [] } = plan;
   for (const { node, pods } of existingNodes) for (const pod of pods) places.set(pod, { state: 'existing', node });
   for (const claim of newNodeClaims) for (const pod of claim.pods) places.set(pod, { state: 'launched', claim });
-  for (const told of unschedulable) places.set(told.pod, { state: 'unschedulable', told });
+  for (const each of unschedulable) places.set(each.pod, { state: 'unschedulable', unschedulable: each });
   for (const pod of deferred) places.set(pod, { state: 'deferred' });
   for (const pod of ignored) places.set(pod, { state: 'ignored' });
   return places;
@@ -29,7 +29,7 @@ export function whyNoPlace(place: Place): string | undefined {
     case 'launched':
       return undefined;
     case 'unschedulable':
-      return place.told.reason;
+      return place.unschedulable.reason;
     case 'deferred':
       return 'planning has not reached it: it, or what it would be planned with, has more terms than one pass evaluates';
     case 'ignored':

@@ -38,7 +38,7 @@ export async function usableEngine(
   { namespace, log, onProblem, everyMs = pollMs }: EngineWait,
   signal: AbortSignal,
 ): Promise<void> {
-  let told: string | undefined;
+  let reported: string | undefined;
   for (;;) {
     const problem = await client.workflowService
       .getSystemInfo({})
@@ -46,8 +46,8 @@ export async function usableEngine(
       .catch((error: unknown) => `Temporal does not say which version it is: ${messageOf(error)}`);
     onProblem(problem);
     if (problem === undefined) return;
-    if (problem !== told) log.error({ problem }, 'nothing is done');
-    told = problem;
+    if (problem !== reported) log.error({ problem }, 'nothing is done');
+    reported = problem;
     await delay(everyMs, undefined, { signal });
   }
 }

@@ -145,7 +145,7 @@ function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
     notes.check('', 'the file ends without a line break: its last text is read without one, where kubectl adds one');
   const convert = converterOf(value);
   if (convert !== undefined) {
-    tellTemplates(value, '', notes);
+    reportTemplates(value, '', notes);
     return { input, notes, ...convertedBy(convert, new Fields(value, '', notes), defaults) };
   }
   const why = lookUp(leftOut, typeOf(value));
@@ -153,7 +153,7 @@ function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
     notes.lost('', why);
     return { input, notes, objects: [] };
   }
-  tellUnconverted(value, notes);
+  reportUnconverted(value, notes);
   const text = input.text ?? yaml(value);
   return { text: namesOldKeys(text) ? renameKeys(text, notes) : text, notes };
 }
@@ -171,7 +171,7 @@ function convertedBy(convert: Converter, root: Fields, defaults: IdentityDefault
 /**
  * Names and roles from templates would pass validation unfilled. User data is excluded: it is a script with variables.
  */
-function tellTemplates(value: unknown, path: string, notes: Notes): void {
+function reportTemplates(value: unknown, path: string, notes: Notes): void {
   if (typeof value === 'string' && value.includes('{{'))
     notes.problem(
       new FieldError(path, 'a text, and this looks like a Helm template: use what `helm template` prints', value),
@@ -181,7 +181,7 @@ function tellTemplates(value: unknown, path: string, notes: Notes): void {
   if (value === null || typeof value !== 'object') return;
   for (const [name, inner] of Object.entries(value)) {
     const at = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-    if (name !== 'userData' && name !== 'annotations') tellTemplates(inner, at, notes);
+    if (name !== 'userData' && name !== 'annotations') reportTemplates(inner, at, notes);
   }
 }
 
@@ -190,7 +190,7 @@ function isUnfilled(value: unknown): boolean {
 }
 
 /** Reports unknown objects of Karpenter, and other objects that contain older ones. */
-function tellUnconverted(value: Record<string, unknown>, notes: Notes): void {
+function reportUnconverted(value: Record<string, unknown>, notes: Notes): void {
   const [group = '', version = ''] = textOf(value['apiVersion']).split('/');
   const kind = textOf(value['kind']);
   if (karpenterGroups.includes(group) && customResourceOf(`${group}/${version}`, kind) === undefined) {

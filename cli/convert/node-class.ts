@@ -228,7 +228,7 @@ function missing(spec: Fields, name: string, what: string, version: OldVersion):
   spec.notes.problem(new FieldError(spec.at(name), wanted, undefined));
 }
 
-function tellNoFamily(spec: Fields, version: OldVersion): void {
+function reportMissingFamily(spec: Fields, version: OldVersion): void {
   if (version === 'v1beta1') missing(spec, 'amiFamily', 'an image family', version);
   else if (version === 'v1') missing(spec, 'amiSelectorTerms', 'selector terms', version);
   else spec.notes.check(spec.at('amiFamily'), 'is missing; AL2, which was the default, is written');
@@ -246,7 +246,7 @@ function imagesOf(spec: Fields, version: OldVersion): Images {
   if (terms !== undefined && (family !== undefined || aliased)) {
     return { amiSelectorTerms: terms, ...(family === undefined ? {} : { amiFamily: family }) };
   }
-  if (family === undefined) tellNoFamily(spec, version);
+  if (family === undefined) reportMissingFamily(spec, version);
   const chosen = family ?? 'AL2';
   if (terms !== undefined) return { amiSelectorTerms: terms, amiFamily: chosen };
   const alias = lookUp(aliases, chosen);

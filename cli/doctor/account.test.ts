@@ -51,7 +51,7 @@ describe('doctor check cloud-permissions', () => {
     expect(await verdict(denied)).toMatchObject({ state: 'failed', found: 'denied: ec2:DescribeImages' });
     expect(await verdict(new DomainError('Throttled', 'slow down'))).toMatchObject({
       state: 'warning',
-      found: 'cannot be told: slow down',
+      found: 'unknown: slow down',
     });
   });
 

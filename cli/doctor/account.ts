@@ -65,7 +65,7 @@ export function cloudPermissionsCheck(accountOf: AccountOf): Check {
           policy,
         );
       const [other] = refused;
-      if (other !== undefined) return warning(`cannot be told: ${other.error.message}`, 'try again');
+      if (other !== undefined) return warning(`unknown: ${other.error.message}`, 'try again');
       return okCheck(`${counted(found.length, 'permission')} to read`);
     },
   };
@@ -108,16 +108,16 @@ function isResolved({ status }: EC2NodeClass): boolean {
 function launchOutcome(
   tried: readonly { readonly nodeClass: EC2NodeClass; readonly condition: ConditionChange }[],
 ): CheckOutcome {
-  const told = (of: (condition: ConditionChange) => boolean): string[] =>
+  const textsOf = (of: (condition: ConditionChange) => boolean): string[] =>
     tried
       .filter(({ condition }) => of(condition))
       .map(({ nodeClass, condition: { reason = '', message = '' } }) => {
         return `EC2NodeClass ${nodeClass.metadata.name ?? ''}: ${reason}: ${message}`;
       });
-  const refused = told(({ status }) => status === 'False');
+  const refused = textsOf(({ status }) => status === 'False');
   if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or fix what EC2 names in the node class`);
-  const untold = told((condition) => condition.status === 'Unknown' && !lacksTemplate(condition));
-  if (untold.length > 0) return warning(someOf(untold, 3), 'try again in a minute');
+  const unknown = textsOf((condition) => condition.status === 'Unknown' && !lacksTemplate(condition));
+  if (unknown.length > 0) return warning(someOf(unknown, 3), 'try again in a minute');
   const untried = tried.filter(({ condition }) => lacksTemplate(condition));
   const would = `EC2 would launch from ${counted(tried.length - untried.length, 'node class', 'node classes')}`;
   if (untried.length === 0) return okCheck(would);

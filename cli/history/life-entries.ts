@@ -82,9 +82,9 @@ function peopleDescriber(): Describer {
   let isAnswered = false;
   return (step) => {
     if (step.is === 'message') {
-      const told = orderText(step.name, step.input);
-      if (told !== undefined && (step.name === 'approve' || step.name === 'reject')) isAnswered = true;
-      return told;
+      const text = orderText(step.name, step.input);
+      if (text !== undefined && (step.name === 'approve' || step.name === 'reject')) isAnswered = true;
+      return text;
     }
     if (attributeOf(step, 'awaitingApproval') === true) {
       isAnswered = false;

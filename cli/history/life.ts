@@ -85,8 +85,8 @@ export interface OpenWorkflow {
 export function lifeOf(records: NodeRecords): Life {
   const { name, claimName, runs, pods, claim } = records;
   const workflows = byWorkflow(runs);
-  const told = [...workflows.values()].flatMap((own) => lifeEntries(own, { claimName, pods }));
-  const lines = [...told, ...objectLines(records)].sort((a, b) => a.at - b.at);
+  const entries = [...workflows.values()].flatMap((own) => lifeEntries(own, { claimName, pods }));
+  const lines = [...entries, ...objectLines(records)].sort((a, b) => a.at - b.at);
   return {
     name,
     nodeClaim: claimName,

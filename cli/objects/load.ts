@@ -66,14 +66,14 @@ const servedClasses: readonly string[] = ['karpenter.k8s.aws EC2NodeClass', 'kar
 export function loadObjects(files: readonly string[], warn: (line: string) => void): ClusterObjects {
   const lists: Record<string, KubernetesObject[]> = { pods: [], nodePools: [] };
   const seen = new Map<string, FoundObject>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const found of files.flatMap(readObjects)) {
     const kind = kindOf(found);
     const read = lookUp(readKinds, kind);
     const group = groupRead(found, kind, read);
     if (read === undefined || (group !== undefined && group !== read.group)) continue;
     const object = check(kind, read, found);
-    if (read.resource === undefined) warnMisspelt(kind, found, { told, warn });
+    if (read.resource === undefined) warnMisspelt(kind, found, { reported, warn });
     if (isRepeated(object, found, seen) || isOthers(object, warn)) continue;
     (lists[read.list] ??= []).push(object);
   }
@@ -126,12 +126,12 @@ function check(kind: string, { resource, namespaced }: ReadKind, found: FoundObj
 function warnMisspelt(
   kind: string,
   found: FoundObject,
-  { told, warn }: { readonly told: Set<string>; readonly warn: (line: string) => void },
+  { reported, warn }: { readonly reported: Set<string>; readonly warn: (line: string) => void },
 ): void {
   for (const [field, meant] of misspeltFields(found.value, lookUp(builtInShapes, kind) ?? anyObject)) {
     const key = `${kind} ${field.replace(/\[\d+\]/g, '')}`;
-    if (told.has(key)) continue;
-    told.add(key);
+    if (reported.has(key)) continue;
+    reported.add(key);
     warn(`${where(found)} ${nameOf(kind, found.value)}: unknown field "${field}" is ignored (did you mean ${meant}?)`);
   }
 }

@@ -78,8 +78,8 @@ const totalsOf = (activity: Activity): Totals => ({
 });
 
 function reasonsOf({ rows, measured }: Activity): readonly ReasonSum[] {
-  const told = rows.filter((row) => isTerminated(row) || isCommand(row));
-  const names = [...new Set([...told, ...measured].map(({ reason }) => reason))].sort(compareText);
+  const acted = rows.filter((row) => isTerminated(row) || isCommand(row));
+  const names = [...new Set([...acted, ...measured].map(({ reason }) => reason))].sort(compareText);
   return names.map((reason) => {
     const own = <T extends { readonly reason: string }>(all: readonly T[]): T[] =>
       all.filter((one) => one.reason === reason);

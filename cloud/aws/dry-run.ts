@@ -232,8 +232,8 @@ export class DryRun {
       prioritized: false,
       context: nodeClass.spec.context,
     });
-    const told = { reason: 'CreateFleetAuthCheckFailed', action: 'ec2:CreateFleet', nodeClass };
-    return outcome(told, () => this.deps.calls.createFleet({ ...input, ClientToken: undefined, DryRun: true }));
+    const reportedAs = { reason: 'CreateFleetAuthCheckFailed', action: 'ec2:CreateFleet', nodeClass };
+    return outcome(reportedAs, () => this.deps.calls.createFleet({ ...input, ClientToken: undefined, DryRun: true }));
   }
 
   /**
@@ -268,8 +268,8 @@ export class DryRun {
     const key = option === undefined ? '' : templateKey(option);
     const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), this.deps.clusterName));
     const groups = (nodeClass.status?.securityGroups ?? []).map(({ id }) => id);
-    const told = { reason: 'RunInstancesAuthCheckFailed', action: 'ec2:RunInstances', nodeClass };
-    return outcome(told, () =>
+    const reportedAs = { reason: 'RunInstancesAuthCheckFailed', action: 'ec2:RunInstances', nodeClass };
+    return outcome(reportedAs, () =>
       this.deps.calls.runInstances({
         ...{ DryRun: true, MinCount: 1, MaxCount: 1 },
         InstanceType: option?.type.name as never,

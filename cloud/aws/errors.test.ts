@@ -92,7 +92,7 @@ describe('the table of AWS errors', () => {
   test('gives each code one meaning, which is reported', () => {
     const all = knownErrors.flatMap(({ code }) => code ?? []);
     expect(all.filter((code, at) => all.indexOf(code) !== at)).toEqual([]);
-    expect(knownErrors.filter(({ told }) => told === '')).toEqual([]);
+    expect(knownErrors.filter(({ reportedAs }) => reportedAs === '')).toEqual([]);
     const retried = Object.fromEntries(
       ['KmsThrottled', 'OverLimit', 'ServiceFailureException', 'InvalidTagKey.Malformed'].map((code) => [
         code,

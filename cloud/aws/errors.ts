@@ -95,10 +95,10 @@ export const knownErrors: readonly {
   readonly code?: string;
   readonly words?: string;
   readonly row: ErrorRow;
-  readonly told: string;
+  readonly reportedAs: string;
 }[] = [
-  ...[...rows].map(([code, row]) => ({ code, row, told: reportOf(row) })),
-  ...byWords.map(([words, row]) => ({ words: words.source, row, told: reportOf(row) })),
+  ...[...rows].map(([code, row]) => ({ code, row, reportedAs: reportOf(row) })),
+  ...byWords.map(([words, row]) => ({ words: words.source, row, reportedAs: reportOf(row) })),
 ];
 
 function reportOf({ met = 'anywhere' }: ErrorRow): string {

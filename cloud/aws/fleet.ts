@@ -128,8 +128,8 @@ function failuresOf(
   for (const { ErrorCode: code = '', ErrorMessage: message = '', LaunchTemplateAndOverrides: of } of errors) {
     const { AvailabilityZone: named, SubnetId: subnet = '' } = of?.Overrides ?? {};
     const zone = named ?? zoneOfSubnet.get(subnet) ?? '';
-    const told = errorRow(code, message)?.reason ?? 'LaunchFailed';
-    const reason = told === 'InsufficientCapacityError' ? code : told;
+    const reportedReason = errorRow(code, message)?.reason ?? 'LaunchFailed';
+    const reason = reportedReason === 'InsufficientCapacityError' ? code : reportedReason;
     const key = JSON.stringify([zone, reason]);
     found.set(key, { zone, capacityType, reason, count: (found.get(key)?.count ?? 0) + 1 });
   }

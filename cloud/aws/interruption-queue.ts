@@ -70,8 +70,8 @@ export function parseInterruption(
   };
 }
 
-const isElsewhere = (told: unknown, own: string | undefined): boolean =>
-  told !== undefined && own !== undefined && told !== own;
+const isElsewhere = (found: unknown, own: string | undefined): boolean =>
+  found !== undefined && own !== undefined && found !== own;
 
 function instancesOf(
   kinds: string,

@@ -44,13 +44,13 @@ export async function pollInstanceStatus(
   signal: AbortSignal,
 ): Promise<void> {
   let pauseMs = pollMs;
-  let told = '';
+  let lastProblem = '';
   while (!signal.aborted) {
     const problem = await pollOnce(options, handle);
-    if (problem !== undefined && problem !== told) options.onProblem?.(problem);
+    if (problem !== undefined && problem !== lastProblem) options.onProblem?.(problem);
     const pause = problem === undefined ? pollMs : pauseMs;
     pauseMs = problem === undefined ? pollMs : Math.min(2 * pauseMs, longestPauseMs);
-    told = problem ?? '';
+    lastProblem = problem ?? '';
     await options.clock.sleep(pause, signal);
   }
 }

@@ -27,7 +27,7 @@ export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<C
     const shifted = new Set((await shifts.current()).map(({ zone }) => zone));
     const before = reported;
     const changes = pools.map((each) => eventsOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
-    reported = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.told]));
+    reported = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.known]));
     return changes.flatMap(({ events }) => events);
   };
 }
@@ -39,7 +39,7 @@ function eventsOf(
   { pool, nodeClass }: PoolOfClass,
   shifted: ReadonlySet<string>,
   before: ReadonlyMap<string, Zone>,
-): { readonly events: readonly PoolEvent[]; readonly told: ReadonlyMap<string, Zone> } {
+): { readonly events: readonly PoolEvent[]; readonly known: ReadonlyMap<string, Zone> } {
   const over = [...before].filter(([shift]) => !shifted.has(shift));
   const begun = [...shifted].flatMap((shift): [string, Zone][] => {
     const zone = before.has(shift) ? undefined : reachedZone(pool, nodeClass as EC2NodeClass, shift);
@@ -50,7 +50,7 @@ function eventsOf(
       ...begun.map(([, zone]) => ({ pool, type: 'Warning' as const, ...active(zone) })),
       ...over.map(([, zone]) => ({ pool, type: 'Normal' as const, ...cleared(zone) })),
     ],
-    told: new Map([...before].filter(([shift]) => shifted.has(shift)).concat(begun)),
+    known: new Map([...before].filter(([shift]) => shifted.has(shift)).concat(begun)),
   };
 }
 

@@ -31,7 +31,7 @@ export class StuckWatch {
   private hasEnded = false;
   private readonly planningListeners = new Set<() => void>();
   /** The value of `planning` last reported to listeners. */
-  private told: string | undefined;
+  private reported: string | undefined;
 
   constructor(
     private readonly context: Context,
@@ -94,14 +94,14 @@ export class StuckWatch {
     this.findings = findings;
     this.measure();
     this.publishOnPods();
-    this.tellPlanning();
+    this.reportPlanning();
   }
 
-  private tellPlanning(): void {
+  private reportPlanning(): void {
     const { planning } = this;
     const found = planning === undefined ? undefined : `${keyOf(planning)} ${planning.why}`;
-    if (found === this.told) return;
-    this.told = found;
+    if (found === this.reported) return;
+    this.reported = found;
     for (const then of this.planningListeners) then();
   }
 

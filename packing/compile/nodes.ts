@@ -63,16 +63,16 @@ export function offeringLabelsOf({
 }
 
 /** All nodes and NodeClaims in flight, initialized ones first, then by name (scheduling/existing-nodes-first). */
-export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): CompiledNode[] {
+export function viewNodes(objects: ClusterObjects, removed: ReadonlySet<string> | undefined): CompiledNode[] {
   const claimOf = claimFinder(objects.nodeClaims ?? []);
   const views: CompiledNode[] = [];
   const taken = new Set<NodeClaim>();
   for (const node of objects.nodes ?? []) {
     const claim = claimOf(node);
     if (claim !== undefined) taken.add(claim);
-    views.push(nodeView(node, claim, without));
+    views.push(nodeView(node, claim, removed));
   }
-  for (const claim of objects.nodeClaims ?? []) if (!taken.has(claim)) views.push(claimView(claim, without));
+  for (const claim of objects.nodeClaims ?? []) if (!taken.has(claim)) views.push(claimView(claim, removed));
   return views.sort((a, b) => Number(b.initialized) - Number(a.initialized) || compareText(a.name, b.name));
 }
 
@@ -86,7 +86,7 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
   return (node) => byId.get(node.spec?.providerID ?? '') ?? byNode.get(nameOf(node));
 }
 
-function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): CompiledNode {
+function nodeView(node: Node, claim: NodeClaim | undefined, removed: ReadonlySet<string> | undefined): CompiledNode {
   const name = nameOf(node);
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
   const isManaged = isManagedNode({ claim, labels: own });
@@ -101,7 +101,7 @@ function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet
       promised !== undefined ? labelsOf(promised, own[labels.hostname]!) : isManaged ? { ...own, ...readyLabels } : own,
     taints: lastingTaints(node, { claim, initialized, promised: promised?.spec.taints ?? (promised && []) }),
     initialized,
-    deleting: isDeleting(node) || (claim !== undefined && isDeleting(claim)) || without?.has(name) === true,
+    deleting: isDeleting(node) || (claim !== undefined && isDeleting(claim)) || removed?.has(name) === true,
     allocatable: allocatableOf(node, claim, initialized),
   };
 }
@@ -128,7 +128,7 @@ function missing(
   return filled;
 }
 
-function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): CompiledNode {
+function claimView(claim: NodeClaim, removed: ReadonlySet<string> | undefined): CompiledNode {
   const { spec, status } = claim;
   const name = nameOf(claim);
   return {
@@ -137,7 +137,7 @@ function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): 
     labels: labelsOf(claim, name),
     taints: spec.taints ?? [],
     initialized: false,
-    deleting: isDeleting(claim) || without?.has(name) === true,
+    deleting: isDeleting(claim) || removed?.has(name) === true,
     allocatable: status?.allocatable ?? status?.capacity ?? requestedOf(claim),
   };
 }

@@ -105,9 +105,9 @@ export function sentence(blockers: readonly Blocker[]): string {
     const pools = nodePool === undefined ? [] : [nodePool];
     byMessage.set(message, [...(byMessage.get(message) ?? []), ...pools]);
   }
-  const told = [...byMessage];
-  const others = told.slice(mostReasons).flatMap(([, pools]) => pools);
-  const parts = told
+  const groups = [...byMessage];
+  const others = groups.slice(mostReasons).flatMap(([, pools]) => pools);
+  const parts = groups
     .slice(0, mostReasons)
     .map(([message, pools]) => (pools.length === 0 ? message : `${named(pools)}: ${message}`));
   if (others.length > 0) parts.push(`${counted(others.length, 'more NodePool')} for other reasons`);
@@ -366,11 +366,11 @@ function whoseHaveIt({ offers, wellKnown }: Compiled, { types, requirements }: P
     const key = keyKeepingOut(requirements, tests);
     if (key !== undefined) keptOut.set(key, (keptOut.get(key) ?? 0) + 1);
   }
-  const told = [...keptOut].map(
+  const texts = [...keptOut].map(
     ([key, count]) =>
       `${key} ${describeRequirement(requirements.get(key)!)} leaves ${count} out ${count === 1 ? 'that has' : 'that have'} it`,
   );
-  return told.length === 0 ? '' : ` (${told.join(', ')})`;
+  return texts.length === 0 ? '' : ` (${texts.join(', ')})`;
 }
 
 function allocatableOf({ universe, offers }: Compiled, row: number): Float64Array {

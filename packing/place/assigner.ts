@@ -50,12 +50,12 @@ export class Assigner {
 
   /** Places pods on one level. Appends parts to launch to `parts`; returns pods without a place. */
   place(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
-    const { podClass, level, rules, without } = target;
+    const { podClass, level, rules, excluded } = target;
     if (rules.hostAffinity.length > 0) return this.hostAffinity.place(target, pods, parts);
     if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
     const rest = this.useNodes(target, pods);
     if (rest.length === 0) return rest;
-    const usable = this.feasibility.holding(podClass, level, without);
+    const usable = this.feasibility.holding(podClass, level, excluded);
     if (usable.length === 0) return rest;
     parts.push(this.partOf(target, rest, { profiles: this.feasibility.heaviest(usable), holding: usable }));
     return [];
@@ -184,7 +184,7 @@ export class Assigner {
       for (const podClass of this.compiled.queue) {
         const level = this.compiled.levelsByShape[podClass.shape.index]![0]!;
         const rules = this.book.of(podClass.shape, level);
-        if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: noProfiles });
+        if (rules.affinity.includes(group)) members.push({ podClass, level, rules, excluded: noProfiles });
       }
       this.affinityDomains.set(group, bestAffinityDomain(this.feasibility, this.cells, group, members));
     }

@@ -111,7 +111,7 @@ describe('cells: combinations of topology domains', () => {
     const { of, targetOf, compiled } = cellsOf(pod('p', spreadOver(zone)));
     const [gone, left] = compiled.universe.profiles;
     const target = targetOf(compiled.queue[0]!.pods[0]!);
-    expect(of({ ...target, without: new Set([gone!]) }).map(({ profiles }) => profiles)).toEqual([[left]]);
+    expect(of({ ...target, excluded: new Set([gone!]) }).map(({ profiles }) => profiles)).toEqual([[left]]);
   });
 
   test('cells of domain pairs that read alike when joined are separate', () => {

@@ -48,8 +48,8 @@ export class Cells {
   ) {}
 
   /** The cells of a class, sorted by their domains. */
-  of({ podClass, level, rules, without }: PlacementTarget): readonly Cell[] {
-    const holding = this.feasibility.holding(podClass, level, without);
+  of({ podClass, level, rules, excluded }: PlacementTarget): readonly Cell[] {
+    const holding = this.feasibility.holding(podClass, level, excluded);
     const all = this.placesOf(holding, rules.keys);
     const places = isFree(rules) ? this.heaviestOf(all) : all;
     const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);

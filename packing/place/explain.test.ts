@@ -19,7 +19,12 @@ function worldOf(own: Pod, ...others: Pod[]) {
   const feasibility = new Feasibility(compiled);
   const rules = rulesOf(own);
   const podClass = compiled.classes.all.find(({ pods }) => pods.includes(own))!;
-  const cells = new Cells(compiled, feasibility, nodes).of({ podClass, level: rules.level, rules, without: new Set() });
+  const cells = new Cells(compiled, feasibility, nodes).of({
+    podClass,
+    level: rules.level,
+    rules,
+    excluded: new Set(),
+  });
   return {
     counts: topologyCounts,
     rules,

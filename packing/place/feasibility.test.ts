@@ -211,9 +211,9 @@ describe('profiles with room for a class', () => {
   test('hold at least one of its pods', () => {
     const [own, small] = [pod('own', { cpu: '4' }), pod('small', { cpu: '1' })];
     const placing = placingOf(packingInput({ pods: [own, small, anywhere] }, { types: sized }));
-    const holding = (each: typeof own, without?: ReadonlySet<never>) => {
+    const holding = (each: typeof own, excluded?: ReadonlySet<never>) => {
       const target = placing.targetOf(each);
-      return placing.feasibility.holding(target.podClass, target.level, without);
+      return placing.feasibility.holding(target.podClass, target.level, excluded);
     };
     expect(profileNames(holding(own), placing, zone)).toEqual(['default/zone-b']);
     expect(profileNames(holding(small), placing, zone)).toEqual(['default/zone-a', 'default/zone-b']);

@@ -148,7 +148,7 @@ export class Feasibility {
   }
 
   /** Profiles with a type that has room for a pod of the class, of NodePools of any weight; equal lists are one object. */
-  holding(podClass: PodClass, level: Level, without: ReadonlySet<Profile> = noProfiles): readonly Profile[] {
+  holding(podClass: PodClass, level: Level, excluded: ReadonlySet<Profile> = noProfiles): readonly Profile[] {
     const all = this.profiles(podClass.shape, level);
     let byDemand = this.holders.get(all);
     if (byDemand === undefined) this.holders.set(all, (byDemand = []));
@@ -157,7 +157,7 @@ export class Feasibility {
     const found = (byDemand[podClass.demand.index] ??= this.intern(
       all.filter((profile) => holdsOne(offers.of(profile), demand)),
     ));
-    return without.size === 0 ? found : this.intern(found.filter((profile) => !without.has(profile)));
+    return excluded.size === 0 ? found : this.intern(found.filter((profile) => !excluded.has(profile)));
   }
 
   /** The profiles of NodePools with the highest weight (scheduling/heaviest-pool-first); equal lists are one object. */

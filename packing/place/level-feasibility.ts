@@ -23,9 +23,9 @@ export class LevelFeasibility {
     return this.isAdmittedNowhere(target) || this.lacksDomain(target) || this.lacksAffinityMatch(target);
   }
 
-  private isAdmittedNowhere({ podClass, level, without }: PlacementTarget): boolean {
+  private isAdmittedNowhere({ podClass, level, excluded }: PlacementTarget): boolean {
     return (
-      this.feasibility.holding(podClass, level, without).length === 0 &&
+      this.feasibility.holding(podClass, level, excluded).length === 0 &&
       !this.kinds.some((kind) => this.feasibility.admitsKind(level, kind))
     );
   }

@@ -37,7 +37,7 @@ export interface PlacementTarget {
   readonly level: Level;
   readonly rules: Rules;
   /** Profiles of NodePools whose limits have no room. */
-  readonly without: ReadonlySet<Profile>;
+  readonly excluded: ReadonlySet<Profile>;
 }
 
 /** The pods of the member from index `from` up to `to`. */

@@ -68,7 +68,7 @@ export class Assignment {
 
   private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { book, exhausted, assigner } = this.working;
-    const target = { podClass, level, rules: book.of(podClass.shape, level), without: exhausted };
+    const target = { podClass, level, rules: book.of(podClass.shape, level), excluded: exhausted };
     return this.levelFeasibility.isImpossible(target) ? pods : assigner.place(target, pods, parts);
   }
 }

@@ -83,8 +83,8 @@ export class Unplaced {
   private explain(podClass: PodClass, level: Level): void {
     if (this.pass.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.pass.book.of(podClass.shape, level);
-    const cellsWithout = (without: ReadonlySet<Profile>): readonly Cell[] =>
-      this.pass.assigner.cells.of({ podClass, level, rules, without });
+    const cellsWithout = (excluded: ReadonlySet<Profile>): readonly Cell[] =>
+      this.pass.assigner.cells.of({ podClass, level, rules, excluded });
     // If some domain admits the pods, limits or minValues keep them out.
     const admits = ({ domainOf }: Cell): boolean => this.pass.assigner.allows(rules, domainOf);
     const isOpen = (cell: Cell): boolean => cell.profiles.length > 0 && admits(cell);

@@ -110,7 +110,7 @@ export class DaemonPods {
     if (this.identities.length === 0) return undefined;
     const unmet = rules.byDaemons.find((group) => !this.meets(group, profile));
     if (unmet !== undefined) {
-      return this.told(
+      return this.conflictWhere(
         this.selectedBy(unmet)[0]!,
         unmet,
         (name) => `DaemonSet ${name}, whose pods its affinity wants, would not run there`,
@@ -124,7 +124,7 @@ export class DaemonPods {
     for (const d of running) {
       const shunning = this.own[d]!.find((group) => rules.matched.includes(group) && this.hasKey(group, values));
       if (shunning !== undefined) {
-        return this.told(
+        return this.conflictWhere(
           d,
           shunning,
           (name) => `the anti-affinity of DaemonSet ${name}, whose pods would run there, keeps it away`,
@@ -134,7 +134,7 @@ export class DaemonPods {
     for (const group of [...rules.hostAntiAffinity, ...rules.antiAffinity]) {
       const d = this.hasKey(group, values) ? this.selectedBy(group).find((each) => running.includes(each)) : undefined;
       if (d !== undefined) {
-        return this.told(
+        return this.conflictWhere(
           d,
           group,
           (name) => `its anti-affinity keeps it away from DaemonSet ${name}, whose pods would run there`,
@@ -150,7 +150,7 @@ export class DaemonPods {
       const own = rules.matched.includes(group) ? 1 : 0;
       const there = d === undefined ? 0 : this.count(group, this.runningOn(profile));
       if (d !== undefined && there + own > group.maxSkew + this.leastOnNew(group)) {
-        return this.told(
+        return this.conflictWhere(
           d,
           group,
           (name) => `with the pods of DaemonSet ${name} its spread over ${labels.hostname} has no room`,
@@ -181,7 +181,7 @@ export class DaemonPods {
     return group.maxSkew + this.leastOnNew(group) - most;
   }
 
-  private told(d: number, group: Group, text: (name: string) => string): DaemonConflict {
+  private conflictWhere(d: number, group: Group, text: (name: string) => string): DaemonConflict {
     const daemon = this.compiled.daemons[d]!;
     return { daemon, group, message: text(daemon.name) };
   }

@@ -39,7 +39,7 @@ export class TrialLimits {
   }
 
   /** The limits after these nodes are removed. */
-  without(going: readonly NodeState[]): PoolLimit[] {
+  afterRemoving(going: readonly NodeState[]): PoolLimit[] {
     return this.limits.map((limit) => ({
       ...limit,
       remaining: going.reduce((sum, node) => sum + this.usedBy(node, limit), limit.remaining),

@@ -132,7 +132,7 @@ export class Placer {
     const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const rules = this.book.of(podClass.shape, level);
     const parts: Part[] = [];
-    const rest = this.assigner.place({ podClass, level, rules, without: none }, pods, parts);
+    const rest = this.assigner.place({ podClass, level, rules, excluded: none }, pods, parts);
     return parts.length === 0 && rest.length === 0;
   }
 
@@ -167,7 +167,7 @@ export class Placer {
     let rest = pods;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
-      rest = this.assigner.place({ podClass, level, rules, without: none }, rest, parts);
+      rest = this.assigner.place({ podClass, level, rules, excluded: none }, rest, parts);
       if (parts.length > 0 && !launching) return false;
       if (rest.length === 0) return true;
     }

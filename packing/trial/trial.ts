@@ -191,7 +191,7 @@ export class Trial {
     { most, search, dearest }: { most: number; search: PurchaseSearch; dearest?: number },
   ): Launch[] | undefined {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
-    const claims = this.purchases.buy(parts, this.limits.without(going), search, dearest);
+    const claims = this.purchases.buy(parts, this.limits.afterRemoving(going), search, dearest);
     const { rows } = this.compiled.universe;
     return claims?.map((claim) => {
       const { type, capacityType, offering } = rows[claim.row]!;
@@ -202,7 +202,7 @@ export class Trial {
   /** The launches as NodeClaims; undefined if the minValues of a pool cannot be met. */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
     const { compiled, feasibility, launchable } = this;
-    const limits = this.limits.without(going);
+    const limits = this.limits.afterRemoving(going);
     const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
     const planned: PlannedClaim[] = [];
     const claims = withSpotRatios(

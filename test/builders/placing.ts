@@ -28,7 +28,7 @@ export function placingOf(input: PackingInput): Placing {
     targetOf: (pod, level = 0) => {
       const podClass = compiled.classes.all.find(({ pods }) => pods.includes(pod))!;
       const rules = rulesOf(pod, level);
-      return { podClass, level: rules.level, rules, without: new Set<Profile>() };
+      return { podClass, level: rules.level, rules, excluded: new Set<Profile>() };
     },
   };
 }
