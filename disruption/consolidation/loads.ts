@@ -7,7 +7,7 @@ export const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(
 
 export const waitingOn = (nodes: readonly FleetNode[]): FleetNode['waiting'][] => nodes.map(({ waiting }) => waiting);
 
-/** All loads as one. */
+/** Combines all loads. */
 export function allOf(each: readonly FleetNode['waiting'][]): FleetNode['waiting'] {
   const all: FleetNode['waiting'] = new Map();
   for (const loads of each) for (const [podClass, pods] of loads) addLoad(all, podClass, pods);
@@ -24,7 +24,7 @@ export function loadsOf(nodes: readonly FleetNode[]): Map<PodClass, Pod[]> {
   return loads;
 }
 
-/** Removes the named pods (`namespace/name`) from the loads, and gives them. */
+/** Removes the named pods (`namespace/name`) from the loads, and returns them. */
 export function takeOut(loads: Map<PodClass, Pod[]>, names: ReadonlySet<string>): Map<PodClass, Pod[]> {
   const taken = new Map<PodClass, Pod[]>();
   for (const [podClass, pods] of loads) {

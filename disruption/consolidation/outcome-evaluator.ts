@@ -21,8 +21,8 @@ function leastShare(launches: number, candidates: number): number {
 }
 
 /**
- * Whether a node gives up its reservation for another. Both are paid for, and their prices are an order alone: beside what disk and
- * address cost, any saving is too small to be held against something.
+ * Whether a node in a reservation is replaced by another reservation. Both are paid for, and their prices only define
+ * an order, so that any saving is negligible compared with volumes and addresses.
  */
 const isBetweenReservations = (candidates: readonly Priced[], launches: readonly Priced[]): boolean =>
   launches.length === 1 && candidates.length === 1 && [...candidates, ...launches].every(isReserved);

@@ -10,18 +10,18 @@ import { satisfiedBy } from '../../packing/requirements/requirement.js';
 import { readNodeRequirements } from '../../packing/requirements/requirements.js';
 import { lookUp } from '../../core/own.js';
 
-/** A type that left the catalogue counts from this age of the claim on (drift/type-not-found). */
+/** A type missing in the catalogue counts as drift from this age of the claim on (drift/type-not-found). */
 const typeMayMissForMs = 3_600_000;
 
-/** What a claim is held against: asked for in this order, and no further than the first reason. */
+/** What a claim is compared with, evaluated in this order until the first reason. */
 export interface DriftSources {
   readonly pool: NodePool;
-  /** What the pool can launch; undefined where that cannot be had, or need not be looked at again yet. */
+  /** The catalogue of the pool; undefined if it cannot be read, or need not be checked again yet. */
   readonly catalogue: () => Promise<readonly InstanceType[] | undefined>;
   readonly provider: () => Promise<string | undefined>;
 }
 
-/** Whether drift is looked for at all (drift/when-it-is-detected): on what is launched and not on its way out. */
+/** Whether drift is evaluated (drift/when-it-is-detected): only for launched claims that are not being deleted. */
 export function mayDrift({ metadata, status }: NodeClaim): boolean {
   return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Launched');
 }
@@ -35,7 +35,7 @@ export async function driftOf(claim: NodeClaim, sources: DriftSources, now: numb
   return byType ?? sources.provider();
 }
 
-/** Why a launched claim no longer is what its pool's template asks for (drift/hashes, drift/template). */
+/** Why a launched claim no longer matches its pool's template (drift/hashes, drift/template). */
 export function templateDrift(claim: NodeClaim, pool: NodePool): 'NodePoolDrifted' | 'RequirementsDrifted' | undefined {
   if (hashDrifted(poolStamp(claim), poolStamp(pool))) return 'NodePoolDrifted';
   for (const [key, requirement] of readNodeRequirements(pool.spec.template.spec.requirements)) {
@@ -44,7 +44,7 @@ export function templateDrift(claim: NodeClaim, pool: NodePool): 'NodePoolDrifte
   return undefined;
 }
 
-/** The hash of the NodePool's template that stands on a claim or a pool. */
+/** The hash of the NodePool's template on a claim or a pool. */
 export function poolStamp({ metadata }: Pick<NodeClaim | NodePool, 'metadata'>): HashStamp {
   const own = metadata.annotations;
   return { hash: own?.[annotations.nodePoolHash], version: own?.[annotations.nodePoolHashVersion] };
@@ -55,10 +55,12 @@ const stamps = [
   { hash: annotations.ec2NodeClassHash, version: annotations.ec2NodeClassHashVersion },
 ] as const;
 
-/** The annotations that drift is read from. */
+/** The annotations with the hashes. */
 export const hashAnnotations: readonly string[] = stamps.flatMap(({ hash, version }) => [hash, version]);
 
-/** What to write on a claim whose hashes are of another version, which says nothing by itself (node-pools/hash-version). */
+/**
+ * The annotations to write on a claim whose hashes have another version, which is not drift (node-pools/hash-version).
+ */
 export function migratedHashes(
   claim: NodeClaim,
   { pool, nodeClass }: { readonly pool: NodePool; readonly nodeClass: Pick<NodePool, 'metadata'> },
@@ -80,9 +82,9 @@ export function migratedHashes(
 }
 
 /**
- * Whether the catalogue no longer has what the claim was launched as: its type, or an offering of it in the claim's zone and
- * capacity type, be it out of capacity or not. A claim without the label of its type has none. Young claims pass; a reserved one
- * may be had on demand as well (drift/type-not-found).
+ * Whether the catalogue no longer has the type of the claim, or no offering of it in the claim's zone and capacity
+ * type, available or not. A claim without the label of its type has none. Young claims never count; for a reserved one
+ * an on-demand offering suffices (drift/type-not-found).
  */
 function typeDrift(
   claim: NodeClaim,

@@ -3,21 +3,21 @@ import { specHash } from '../../core/drift-hash.js';
 import { parseNillableDuration } from '../../core/durations.js';
 
 /**
- * The version that stands beside the hash. It differs from Karpenter's own (`v3`) because the algorithm does:
- * on adoption, and on going back, the foreign version makes the hash be rewritten instead of compared, so that no
- * node drifts for it (node-pools/hash-version).
+ * The version of the hash. It differs from Karpenter's (`v3`) because the algorithm does: when an installation changes
+ * between Karpenter and Stowage, a hash with another version is rewritten instead of compared, so that no node drifts
+ * (node-pools/hash-version).
  */
 export const nodePoolHashVersion = 'stowage-v1';
 
-/** A duration as milliseconds, so that `60m` and `1h` are one. */
+/** A duration in milliseconds, so that `60m` equals `1h`. */
 function milliseconds(duration: string | undefined): number | string | undefined {
   if (duration === undefined) return undefined;
   return duration === 'Never' ? duration : parseNillableDuration(duration);
 }
 
 /**
- * The hash of what a NodePool's nodes are made from, for annotation `karpenter.sh/nodepool-hash` (node-pools/template-hash): the
- * whole template but its requirements.
+ * The hash of a NodePool's template for annotation `karpenter.sh/nodepool-hash` (node-pools/template-hash): everything
+ * except requirements.
  */
 export function nodePoolHash(template: NodePoolTemplate): string {
   let hash = hashes.get(template);
@@ -25,7 +25,7 @@ export function nodePoolHash(template: NodePoolTemplate): string {
   return hash;
 }
 
-/** It is asked for again and again, every few seconds for each NodePool. */
+/** Cached, since it is needed every few seconds for each NodePool. */
 const hashes = new WeakMap<NodePoolTemplate, string>();
 
 function hashOf(template: NodePoolTemplate): string {

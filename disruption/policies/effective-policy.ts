@@ -4,16 +4,16 @@ import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy
 import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { policyOf } from './policies.js';
 
-/** The policy that rules a NodePool. */
+/** The policy that applies to a NodePool. */
 export interface EffectivePolicy {
-  /** Absent where no policy selects the pool: what Karpenter does, with replace-first expiration. */
+  /** Absent if no policy selects the pool: Karpenter's behaviour, with replace-first expiration. */
   readonly policy?: string;
   readonly spec: DisruptionPolicySpec;
-  /** Why it cannot be followed, naming policy and field: nothing of the pool is disrupted then. */
+  /** Why it is invalid, naming policy and field: nothing in the pool is disrupted then. */
   readonly invalid?: string;
 }
 
-/** What rules a pool; a policy with errors is not followed, and says so. */
+/** The policy of a pool; a policy with errors is not applied, and has `invalid` set. */
 export function effectivePolicyOf(
   pool: Pick<NodePool, 'metadata'> | undefined,
   policies: readonly DisruptionPolicy[] = [],

@@ -3,7 +3,10 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { compareText } from '../../core/text.js';
 import { selects } from '../../core/labels.js';
 
-/** The policy that rules a pool: of those that select it the heaviest, of equals the first by name; often none. */
+/**
+ * The policy that applies to a pool: of those that select it the one with the highest weight; of equal weights the
+ * first by name. Often none.
+ */
 export function policyOf(
   pool: Pick<NodePool, 'metadata'> | undefined,
   policies: readonly DisruptionPolicy[],

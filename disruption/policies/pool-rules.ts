@@ -5,16 +5,16 @@ import { parseDuration } from '../../core/durations.js';
 import { effectivePolicyOf } from './effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
-/** What the DisruptionPolicy of a NodePool asks of moves; without one, what Karpenter does. */
+/** Requirements on moves from the DisruptionPolicy of a NodePool; without one, Karpenter's behaviour. */
 export interface PoolRules {
-  /** Absent where no policy selects the pool. */
+  /** Absent if no policy selects the pool. */
   readonly policy?: string;
   readonly mode: 'Act' | 'Recommend';
   readonly leastShare: number;
   readonly leastDollarsPerHour: number;
-  /** How long a node that was moved to is left alone, milliseconds. */
+  /** How long a node that pods were moved to is not disrupted, milliseconds. */
   readonly coolDownMs: number;
-  /** Infinity where chains are not bounded. */
+  /** Infinity if chains are not limited. */
   readonly maxMoveChain: number;
   readonly approval: (reason: DisruptionReason) => Approval | undefined;
 }
@@ -29,7 +29,7 @@ export function rulesOf(
   policies: readonly DisruptionPolicy[],
 ): PoolRules {
   const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
-  // Nothing of the pool goes while its policy is broken (`limitOf`): its fields are not to be relied on.
+  // An invalid policy's fields are not used; nothing in the pool is disrupted anyway (`limitOf`).
   const { mode, savings, coolDown, maxMoveChain, approval } =
     invalid === undefined ? spec : defaultDisruptionPolicySpec;
   return {
@@ -43,19 +43,19 @@ export function rulesOf(
   };
 }
 
-/** The approval that a policy asks for: the first entry for this reason or for all reasons applies. */
+/** The approval that a policy requires: the first entry for this reason or for all reasons applies. */
 export function approvalFor(entries: DisruptionPolicySpec['approval'], reason: DisruptionReason): Approval | undefined {
   const entry = entries?.find(({ reasons }) => reasons === undefined || reasons.includes(reason));
   if (entry === undefined) return undefined;
   return { timeoutMs: parseDuration(entry.timeout, 'approval.timeout'), onTimeout: entry.onTimeout };
 }
 
-/** Why a policy that only recommends keeps all nodes, in words; undefined where it acts. */
+/** Why a policy that only recommends keeps all nodes, in words; undefined if it acts. */
 export function whyOnlyRecommended({ policy = '', mode }: Pick<PoolRules, 'policy' | 'mode'>): string | undefined {
   return mode === 'Recommend' ? `DisruptionPolicy ${policy} has mode Recommend` : undefined;
 }
 
-/** What holds for a move that takes nodes of several pools: the strictest of each. */
+/** The rules for a move of nodes in several pools: the strictest of each. */
 export function strictest(
   rules: readonly PoolRules[],
   reason: DisruptionReason,

@@ -40,7 +40,9 @@ export function unhealthyCondition(
 /** The value of annotation stowage.dev/repair-declined: `Ready=False: rejected by ann`. */
 export const declinedText = (condition: string, why: string): string => `${condition}: ${why}`;
 
-/** As `unhealthyCondition`, without the condition whose repair a person declined (repair/declined), whatever its status. */
+/**
+ * Like `unhealthyCondition`, without the condition whose repair a user declined (repair/declined), whatever its status.
+ */
 export function conditionToRepair(
   node: Pick<Node, 'status'> | undefined,
   policies: readonly RepairPolicy[],

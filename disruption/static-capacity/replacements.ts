@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 
-/** Whether the one replacement of a claim of a static pool exists: the disruption that takes the claim planned it. */
+/** Returns whether the replacement of a claim of a static pool exists: its plan names the disruption of the claim. */
 export function replacementsIn(cluster: string, claims: readonly NodeClaim[]): (uid: string) => boolean {
   const plans = new Set(
     claims.flatMap(({ metadata }) => {

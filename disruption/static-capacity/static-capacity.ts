@@ -8,21 +8,21 @@ import { evictionCost } from '../candidates/disruption-cost.js';
 import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 
-/** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
+/** The claims of a static pool by their future (static-capacity/keeps-replicas). */
 export interface StaticCounts {
-  /** Claims that stay, whether their nodes are up yet or not. */
+  /** Claims that stay, whether their nodes are ready or not. */
   readonly running: readonly NodeView[];
-  /** Claims that a disruption is to take once their replacement is up, and whose replacement is still to be created. */
+  /** Claims that a disruption will remove once their replacement is ready, and whose replacement does not exist yet. */
   readonly unreplaced: readonly NodeView[];
-  /** As before, but the replacement is there; it counts as running itself. */
+  /** Claims that a disruption will remove and whose replacement exists; the replacement counts as running. */
   readonly replaced: readonly NodeView[];
   readonly deleting: readonly NodeView[];
-  /** All of them: what `limits.nodes` bounds. */
+  /** Number of all of them, which `limits.nodes` limits. */
   readonly total: number;
 }
 
 export interface StaticContext {
-  /** UIDs of claims that are on their way out though nothing tells from outside yet. */
+  /** UIDs of claims that are being removed, although their objects do not show it yet. */
   readonly deleting: ReadonlySet<string>;
   /** UIDs of claims that a running disruption is about to replace. */
   readonly claimed: ReadonlySet<string>;
@@ -30,11 +30,11 @@ export interface StaticContext {
   readonly isReplaced: (uid: string) => boolean;
 }
 
-/** What a static pool is to become: `create` nodes more, or without these, the first of them first. */
+/** Changes of a static pool: the number of nodes to create, or the claims to remove, in order of removal. */
 export interface StaticPlan {
   readonly create: number;
   readonly remove: readonly NodeView[];
-  /** Nodes that are missing and for which `limits.nodes` leaves no room now. */
+  /** Number of missing nodes for which `limits.nodes` has no room now. */
   readonly heldByLimit: number;
 }
 
@@ -42,7 +42,9 @@ export function isStatic(pool: Pick<NodePool, 'spec'> | undefined): boolean {
   return pool?.spec.replicas !== undefined;
 }
 
-/** How many nodes a static pool may have at all, a fraction rounded up as by Karpenter; infinity without `limits.nodes`. */
+/**
+ * Maximum number of nodes of a static pool, with fractions rounded up as in Karpenter; infinity without `limits.nodes`.
+ */
 export function nodeLimit({ spec }: Pick<NodePool, 'spec'>): number {
   return Math.ceil(parseResources(spec.limits).nodes ?? Number.POSITIVE_INFINITY);
 }
@@ -82,8 +84,8 @@ export function staticPlan(pool: Pick<NodePool, 'spec'>, counts: StaticCounts, n
 }
 
 /**
- * How many drifted nodes of a static pool may be replaced now (static-capacity/drift-room): none while it has too many, and
- * only as many as `limits.nodes` lets be there besides, missing ones included.
+ * How many drifted nodes of a static pool may be replaced now (static-capacity/drift-room): none while it has too many,
+ * and at most as many as `limits.nodes` allows in addition to the replicas.
  */
 export function staticDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCounts): number {
   const replicas = pool.spec.replicas ?? 0;
@@ -91,7 +93,7 @@ export function staticDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCoun
   return Math.max(0, roomOf(pool, counts) - missingOf(replicas, counts));
 }
 
-/** Why `staticDriftRoom` is none, in words; undefined where there is room. */
+/** Why `staticDriftRoom` is zero, in words; undefined if it is not. */
 export function whyNoDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCounts): string | undefined {
   if (staticDriftRoom(pool, counts) > 0) return undefined;
   const replicas = pool.spec.replicas ?? 0;
@@ -147,7 +149,7 @@ function rankOf(view: NodeView, now: number): number[] {
   ];
 }
 
-/** Nothing runs on it but what runs on every node. */
+/** Whether only pods that run on every node run on it. */
 function isBare({ pods }: NodeView): boolean {
   return pods.every((pod) => isTerminal(pod) || isMirror(pod) || isOwnedBy(pod, 'DaemonSet.apps'));
 }
@@ -156,7 +158,9 @@ function isProtected({ node, pods }: NodeView, now: number): boolean {
   return isNodeMarkedDoNotDisrupt(node) || podMarkedDoNotDisrupt(pods, now) !== undefined;
 }
 
-/** The older cost (disruption-cost/over-lifetime): of all pods, by how much of its life the node has before it. */
+/**
+ * The former cost (disruption-cost/over-lifetime): the cost of all pods, times the remaining share of the node's life.
+ */
 function lifetimeCost({ claim, pods }: NodeView, now: number): number {
   const life = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
   const age = now - Date.parse(claim.metadata.creationTimestamp ?? '');
