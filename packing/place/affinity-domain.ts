@@ -68,7 +68,7 @@ function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell:
   option.pods += podClass.pods.length - left;
   if (cell.profiles.length === 0) return;
   option.pods += left;
-  option.price += cell.price * left;
+  option.price += cell.shareOfPrice * left;
   for (let d = 0; d < demand.length; d++) option.demand[d] = option.demand[d]! + left * demand[d]!;
   for (const profile of cell.profiles) option.profiles.add(profile);
 }

@@ -160,7 +160,7 @@ export class Assigner {
       const { rank, leastRank } = this;
       rank[0] = this.addedSkew(target.rules, cell);
       rank[1] = node === undefined ? 1 : 0;
-      rank[2] = node === undefined ? cell.price : node.index;
+      rank[2] = node === undefined ? cell.shareOfPrice : node.index;
       rank[3] = this.podsInDomains(target.rules, cell);
       if (best !== undefined && !isLess(rank, leastRank)) continue;
       best = cell;

@@ -16,11 +16,11 @@ const types = [instanceType('m4', { cpu: 4, spot: 0, price: 0.4, zones: ['zone-b
 
 /** Each cell by its domains: its NodePools, its nodes and its price. */
 const described = (cells: readonly Cell[]) =>
-  cells.map(({ domains, profiles, nodes, price }) => [
+  cells.map(({ domains, profiles, nodes, shareOfPrice }) => [
     [...domains.values()].join('/'),
     [...new Set(profiles.map(({ pool: { name } }) => name))].sort().join(),
     nodes.map(({ view }) => view.name).join(),
-    price,
+    shareOfPrice,
   ]);
 
 function cellsOf(own: ReturnType<typeof pod>, objects: Partial<ClusterObjects> = {}) {
@@ -145,8 +145,8 @@ describe('cells shared by classes', () => {
     const placing = two([]);
     expect(cellsFor(placing, 'p')).toBe(cellsFor(placing, 'p'));
     expect(cellsFor(placing, 'q')).not.toBe(cellsFor(placing, 'p'));
-    expect(cellsFor(placing, 'q').map(({ price }) => price)).toEqual([0.2, 0.2]);
-    expect(cellsFor(placing, 'p').map(({ price }) => price)).toEqual([0.1, 0.1]);
+    expect(cellsFor(placing, 'q').map(({ shareOfPrice }) => shareOfPrice)).toEqual([0.2, 0.2]);
+    expect(cellsFor(placing, 'p').map(({ shareOfPrice }) => shareOfPrice)).toEqual([0.1, 0.1]);
   });
 
   test('are not shared where existing nodes are, since these fill up', () => {

@@ -24,7 +24,7 @@ export interface Cell {
   readonly nodes: readonly NodeState[];
   next: number;
   /** Price of a pod there by its share of a new node, dollars per hour. */
-  readonly price: number;
+  readonly shareOfPrice: number;
 }
 
 type Place = Pick<Cell, 'domains' | 'domainOf' | 'profiles' | 'holding'>;
@@ -86,9 +86,9 @@ export class Cells {
     { domains, domainOf, profiles, holding }: Place,
     nodes: readonly NodeState[],
   ): Cell {
-    let price = Infinity;
-    for (const profile of profiles) price = Math.min(price, this.feasibility.share(podClass, profile));
-    return { domains, domainOf, profiles, holding, nodes, next: 0, price };
+    let shareOfPrice = Infinity;
+    for (const profile of profiles) shareOfPrice = Math.min(shareOfPrice, this.feasibility.share(podClass, profile));
+    return { domains, domainOf, profiles, holding, nodes, next: 0, shareOfPrice };
   }
 
   /** By the text of their domains, sorted. */

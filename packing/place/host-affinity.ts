@@ -159,7 +159,7 @@ export class HostAffinity {
   /** Profiles for a bundle: those of `base` that also admit the pods, within one allowed cell. */
   private profilesFor(target: PlacementTarget, base: Part | undefined): readonly Profile[] {
     const cells = this.host.cells.of(target);
-    for (const cell of [...cells].sort((a, b) => a.price - b.price)) {
+    for (const cell of [...cells].sort((a, b) => a.shareOfPrice - b.shareOfPrice)) {
       if (!this.host.allows(target.rules, (key) => cell.domains.get(key))) continue;
       const profiles = base === undefined ? cell.profiles : base.profiles.filter((one) => cell.profiles.includes(one));
       if (profiles.length > 0) return profiles;
