@@ -141,7 +141,7 @@ export default tseslint.config(
       '**/*.test.ts',
       'activities/placement.ts',
       'activities/provisioning/planning.ts',
-      'activities/people/explain-pod.ts',
+      'activities/people/explanations.ts',
     ],
     rules: {
       'no-restricted-syntax': [

@@ -5,12 +5,15 @@ import { labels } from '../../api/labels.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
 import { countPools, isDisrupting } from '../../disruption/budgets/pool-counts.js';
-import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
-import { limitOf } from '../../disruption/budgets/limits.js';
-import type { LimitsContext } from '../../disruption/budgets/limits.js';
+import {
+  isStatic,
+  staticCounts,
+  staticDriftRoom,
+  whyNoDriftRoom,
+} from '../../disruption/static-capacity/static-capacity.js';
+import { limitOf, type LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
-import { rulesOf } from '../../disruption/policies/pool-rules.js';
-import type { PoolRules } from '../../disruption/policies/pool-rules.js';
+import { type PoolRules, rulesOf } from '../../disruption/policies/pool-rules.js';
 import type {
   NodeMemory,
   OpenQuestion,
@@ -25,14 +28,13 @@ import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { disruptionRecords, type DisruptionRecords } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
-import { driftRooms } from './drift-rooms.js';
-import type { DriftRoom } from './drift-rooms.js';
 import { nominatedNodes } from './nominations.js';
 import { disruptionInput } from '../../cluster/packing-input.js';
 import { waitsForRoom } from '../../cluster/awaited-nodes.js';
 import { publishExcluded } from '../publish-excluded.js';
 import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
+import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
@@ -242,4 +244,30 @@ export function rulesByPool(context: DisruptionContext): (nodePool: string) => P
 
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** How many drifted nodes of a static NodePool may be replaced now (static-capacity/drift-room). */
+interface DriftRoom {
+  readonly room: number;
+  /** Why there is no room; undefined where there is. */
+  readonly why: string | undefined;
+}
+
+/** Of each static NodePool, by name. `claimed`: UIDs of NodeClaims that running disruptions take. */
+function driftRooms(
+  { cluster, gates }: Pick<ActivityDeps, 'cluster' | 'gates'>,
+  { pools, views }: { readonly pools: readonly NodePool[]; readonly views: readonly NodeView[] },
+  claimed: ReadonlySet<string>,
+): ReadonlyMap<string, DriftRoom> {
+  const roomOf = (pool: NodePool): DriftRoom => {
+    if (!gates.StaticCapacity) return { room: 0, why: 'feature gate StaticCapacity is off' };
+    const members = views.filter((view) => view.pool?.metadata.name === pool.metadata.name);
+    const isReplaced = replacementsIn(
+      cluster,
+      members.map(({ claim }) => claim),
+    );
+    const counts = staticCounts(members, { deleting: new Set(), claimed, isReplaced });
+    return { room: staticDriftRoom(pool, counts), why: whyNoDriftRoom(pool, counts) };
+  };
+  return new Map(pools.filter(isStatic).map((pool) => [pool.metadata.name ?? '', roomOf(pool)]));
 }

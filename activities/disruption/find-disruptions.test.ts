@@ -12,7 +12,7 @@ import type { DisruptionActivities, DisruptionsFound } from './contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
-import { explainNode } from '../people/explain-node.js';
+import { explainNode } from '../people/explanations.js';
 import { createPauseActivities } from '../people/pauses.js';
 import { concurrentCommands } from '../consolidation/concurrent-commands.js';
 

@@ -12,11 +12,15 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { disruptionContext, rulesByPool } from '../disruption-context/disruption-context.js';
 import { backOffEnds } from '../disruption-context/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
-import { findDrift, isReplacedOnItsOwn } from '../drift/find-drift.js';
+import {
+  findDrift,
+  findStaticDrift,
+  isReplacedOnItsOwn,
+  type UnlaunchablePools,
+  waitsOfStaticDrift,
+} from '../drift/find-drift.js';
 import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
-import { findStaticDrift, waitsOfStaticDrift } from '../drift/find-static-drift.js';
-import type { UnlaunchablePools } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/events.js';
 import { LeastPrice } from './least-price.js';
 import { pausePool } from '../people/pauses.js';

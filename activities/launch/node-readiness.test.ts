@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Taint } from '../../api/kubernetes.js';
 import { whyNotInitialized } from './node-readiness.js';
+import { labels } from '../../api/labels.js';
+import { conditionOf } from '../../core/conditions.js';
+import { type ActivityWorld, createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
+import { createLaunchActivities } from './launch.js';
 
 const claim = { metadata: { name: 'c' }, spec: {} } as NodeClaim;
 const node = (taint: Taint): Node =>
@@ -24,4 +28,65 @@ test.each<[string, string, string | undefined, boolean]>([
   const taint = { key, effect, ...(value === undefined ? {} : { value }) } as Taint;
 
   expect(whyNotInitialized(claim, node(taint))?.reason).toBe(keeps ? 'KnownEphemeralTaintsExist' : undefined);
+});
+
+describe('open labels', () => {
+  const partition = 'karpenter.k8s.aws/placement-group-partition';
+  const hypervisor = 'karpenter.k8s.aws/instance-hypervisor';
+  const team = 'example.com/team';
+  const claim = { name: 'c1', uid: 'uid-c1' };
+
+  /** A claim that Karpenter launched, whose node has come up. */
+  describe('labels that Karpenter left empty for the cloud to fill (registration/open-labels)', () => {
+    let world: ActivityWorld;
+    beforeEach(async () => {
+      world = await createActivityWorld();
+      world.kube.put('NodePool', nodePool('default'));
+    });
+    afterEach(() => world.stop());
+
+    const registered = async (own: Record<string, string>, told: Record<string, string> | undefined) => {
+      const made = nodeClaim('c1', {});
+      const conditions = [{ type: 'Launched', status: 'True' as const }];
+      const metadata = { ...made.metadata, labels: { ...made.metadata.labels, ...own } };
+      world.kube.put('NodeClaim', { ...made, metadata, status: { providerID: 'p', conditions } });
+      world.kube.put('Node', {
+        metadata: { name: 'n1', labels: {} },
+        spec: { providerID: 'p', taints: [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }] },
+        status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
+      });
+      await world.synced();
+      Object.assign(world.cloud, {
+        wellKnownLabels: [partition, hypervisor],
+        openLabels: [partition],
+        get: () => Promise.resolve(told === undefined ? undefined : { labels: told }),
+      });
+      const { state } = await createLaunchActivities(world.deps).syncNode({ claim });
+      const node = await world.kube.get('Node', { name: 'n1' });
+      const live = await world.kube.get('NodeClaim', { name: 'c1' });
+      const condition = conditionOf(live?.status?.conditions, 'Registered');
+      return {
+        state,
+        node: node?.metadata.labels?.[labels.registered] === 'true' ? node.metadata.labels[partition] : 'unregistered',
+        claim: live?.metadata.labels?.[partition],
+        registered: [condition?.status, condition?.reason],
+      };
+    };
+
+    test.each<[string, Record<string, string>, Record<string, string> | undefined, object]>([
+      ['told', { [partition]: '' }, { [partition]: '2' }, { state: 'initialized', node: '2', claim: '2' }],
+      [
+        'not told yet',
+        { [partition]: '' },
+        {},
+        { state: 'waiting', node: 'unregistered', claim: '', registered: ['Unknown', 'RegistrationHookPending'] },
+      ],
+      ['of no instance', { [partition]: '' }, undefined, { state: 'waiting', node: 'unregistered', claim: '' }],
+      ['known before', { [partition]: '1' }, { [partition]: '2' }, { state: 'initialized', node: '1', claim: '1' }],
+      ['empty for good, as on bare metal', { [hypervisor]: '' }, {}, { state: 'initialized', node: undefined }],
+      ["somebody's own, and empty", { [team]: '' }, {}, { state: 'initialized', node: undefined, claim: undefined }],
+    ])('%s', async (_, own, told, expected) => {
+      expect(await registered(own, told)).toMatchObject(expected);
+    });
+  });
 });

@@ -9,7 +9,7 @@ import type { PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createLaunchActivities } from '../launch/launch.js';
 import { createPlanningActivities } from './planning.js';
-import { explainPod } from '../people/explain-pod.js';
+import { explainPod } from '../people/explanations.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
 
 const claim = { name: 'c1', uid: 'uid-c1' };

@@ -1,10 +1,18 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PodSpec } from '../../api/kubernetes.js';
-import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
-import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import {
+  type ActivityWorld,
+  createActivityWorld,
+  nodeClaim,
+  nodeClass,
+  nodePool,
+  ready,
+} from '../../test/builders/activity-world.js';
 import type { PlanNodesInput, PlanNodesResult } from './contract.js';
-import { createPlanningActivities } from './planning.js';
+import { areSettling, AwaitedInstances, createPlanningActivities } from './planning.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
 
 let world: ActivityWorld;
 
@@ -137,4 +145,97 @@ test('a pod gets an event that nothing is ready for it after a minute, and the r
   await planNodes();
   expect(told()[2]?.[0]).toBe('default/big');
   expect(told()[2]).not.toEqual(first);
+});
+
+const now = Date.parse('2026-01-05T12:00:00Z');
+const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1_000).toISOString();
+
+function pool(ready: 'True' | 'False' | 'Unknown' | undefined, secondsAgo: number, spec: object = {}): NodePool {
+  const made = nodePool('a');
+  const conditions = [{ type: 'Ready', status: ready ?? 'Unknown', lastTransitionTime: at(secondsAgo) }];
+  return {
+    ...made,
+    metadata: { ...made.metadata, creationTimestamp: at(secondsAgo) },
+    spec: { ...made.spec, ...spec },
+    ...(ready === undefined ? { status: {} } : { status: { conditions } }),
+  };
+}
+
+describe('NodePools that are not ready yet (scheduling/no-ready-node-pool)', () => {
+  test.each([
+    ['nobody has looked at the only one', [pool(undefined, 5)], true],
+    ['it is not known yet', [pool('Unknown', 59)], true],
+    ['it is not known for a minute', [pool('Unknown', 60)], false],
+    ['nobody has looked at it for a minute', [pool(undefined, 60)], false],
+    ['it is known not to be ready', [pool('False', 5)], false],
+    ['another is ready', [pool('Unknown', 5), pool('True', 5)], false],
+    ['another is not', [pool('Unknown', 5), pool('False', 500)], true],
+    ['the one that is ready is static', [pool('Unknown', 5), pool('True', 5, { replicas: 2 })], true],
+    ['there is none', [], false],
+  ])('%s', (_, pools, expected) => {
+    expect(areSettling(pools, now)).toBe(expected);
+  });
+});
+
+// Rule `provisioning/cache-is-current`.
+describe('waiting for instances before planning', () => {
+  let world: ActivityWorld;
+  const forever = new AbortController().signal;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+  });
+  afterEach(() => world.stop());
+
+  const patience = { totalMs: 20_000, perCallMs: 5 };
+
+  test('ends when the claim has its instance', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    await world.synced();
+    const looking = new AwaitedInstances(world.deps, { ...patience, perCallMs: 60_000 }).missing(forever);
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
+
+    await expect(looking).resolves.toEqual([]);
+  });
+
+  test('is short in each look, and names the claims', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    await world.synced();
+    const instances = new AwaitedInstances(world.deps, patience);
+
+    await expect(instances.missing(forever)).resolves.toEqual(['c1']);
+    await expect(instances.missing(AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+  });
+
+  test('is not repeated for a claim that was waited for in vain, and is done for a later one', async () => {
+    world.kube.put('NodeClaim', nodeClaim('stuck'));
+    await world.synced();
+    const instances = new AwaitedInstances(world.deps, patience);
+    await instances.missing(forever);
+
+    world.clock.now += patience.totalMs;
+    await expect(instances.missing(forever)).resolves.toEqual([]);
+
+    world.kube.put('NodeClaim', nodeClaim('fresh'));
+    await world.synced();
+    await expect(instances.missing(forever)).resolves.toEqual(['fresh']);
+  });
+
+  test('is not done for a claim that is being deleted', async () => {
+    const claim = nodeClaim('c1');
+    const deletionTimestamp = '2026-01-05T11:00:00Z';
+    world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, deletionTimestamp, finalizers: ['x'] } });
+    await world.synced();
+
+    await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual([]);
+  });
+
+  test('is not done for a claim of one type, whose room is known', async () => {
+    const only = { key: labels.instanceType, operator: 'In' as const, values: ['m5.large'] };
+    world.kube.put('NodeClaim', nodeClaim('c1', { spec: { requirements: [only] } }));
+    world.kube.put('NodeClaim', nodeClaim('c2', { spec: { requirements: [{ ...only, values: ['a', 'b'] }] } }));
+    await world.synced();
+
+    await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual(['c2']);
+  });
 });

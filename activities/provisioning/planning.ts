@@ -3,8 +3,7 @@ import type { Plan } from '../../packing/types.js';
 import type { EventToPublish } from '../../kube/port.js';
 import type { CacheMark } from '../../workflows/messages.js';
 import { writeBufferStatus } from './buffers.js';
-import { AwaitedInstances } from './awaited-instances.js';
-import { managedPools } from '../../cluster/cluster.js';
+import { managedPools, unlaunchedClaims } from '../../cluster/cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -14,7 +13,6 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withBackOff } from './refused-claims.js';
-import { areSettling } from './settling-pools.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText, regarding } from '../../core/events.js';
@@ -22,6 +20,74 @@ import { isPending, podKey } from '../../core/pods.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
+import { conditionOf } from '../../core/conditions.js';
+
+interface WaitLimits {
+  /** How long to wait for the instance of a NodeClaim, from when it was first seen here. */
+  readonly totalMs: number;
+  /** How long one call waits: it occupies a slot of the packing queue. */
+  readonly perCallMs: number;
+}
+
+/**
+ * Waits for NodeClaims whose instance is still being launched, because their capacity is known then. After the timeout a
+ * NodeClaim is not waited for again: until it has its instance it counts as a node with room for what it was created for, so that
+ * one slow launch does not block other pods.
+ */
+export class AwaitedInstances {
+  /** When claims without an instance were first seen, by UID. */
+  private readonly seenAt = new Map<string, number>();
+
+  constructor(
+    private readonly deps: Pick<ActivityDeps, 'cloud' | 'cache' | 'now'>,
+    private readonly limits: WaitLimits,
+  ) {}
+
+  /** Names of the NodeClaims still to wait for, after a short wait. Rejects when `signal` aborts. */
+  async missing(signal: AbortSignal): Promise<readonly string[]> {
+    const timeout = AbortSignal.timeout(this.limits.perCallMs);
+    try {
+      await this.deps.cache.until(() => this.awaited().length === 0, AbortSignal.any([signal, timeout]));
+      return [];
+    } catch (error) {
+      if (!timeout.aborted || signal.aborted) throw error;
+      return this.awaited();
+    }
+  }
+
+  private awaited(): readonly string[] {
+    const now = this.deps.now();
+    const unlaunched = unlaunchedClaims(this.deps).map(({ metadata: { name = '', uid = '' } }) => ({ name, uid }));
+    const uids = new Set(unlaunched.map(({ uid }) => uid));
+    for (const uid of this.seenAt.keys()) if (!uids.has(uid)) this.seenAt.delete(uid);
+    for (const uid of uids) if (!this.seenAt.has(uid)) this.seenAt.set(uid, now);
+    const isAwaited = (uid: string): boolean => now - (this.seenAt.get(uid) ?? now) < this.limits.totalMs;
+    return unlaunched.filter(({ uid }) => isAwaited(uid)).map(({ name }) => name);
+  }
+}
+
+/** What is unknown for longer is worth an event. */
+const settlingMs = 60_000;
+
+/**
+ * Whether no NodePool is ready, and of some it is not known yet, as just after they were made: pods that find no node then have not failed to be scheduled
+ * (scheduling/no-ready-node-pool).
+ */
+export function areSettling(pools: readonly NodePool[], now: number): boolean {
+  const launching = pools.filter(({ spec }) => spec.replicas === undefined);
+  return !launching.some(isReady) && launching.some((pool) => isSettling(pool, now));
+}
+
+const readyOf = ({ status }: NodePool) => conditionOf(status?.conditions, 'Ready');
+
+const isReady = (pool: NodePool): boolean => readyOf(pool)?.status === 'True';
+
+function isSettling(pool: NodePool, now: number): boolean {
+  const ready = readyOf(pool);
+  if (ready !== undefined && ready.status !== 'Unknown') return false;
+  const since = ready?.lastTransitionTime ?? pool.metadata.creationTimestamp ?? '';
+  return now - Date.parse(since) < settlingMs;
+}
 
 /**
  * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and

@@ -5,7 +5,7 @@ import { annotations, labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { findStuck } from '../../operator/stuck/findings.js';
-import { explainPod } from '../people/explain-pod.js';
+import { explainPod } from '../people/explanations.js';
 import type { PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
 

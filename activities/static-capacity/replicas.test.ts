@@ -11,7 +11,7 @@ import type { DisruptionsFound } from '../disruption/contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
-import { explainNode } from '../people/explain-node.js';
+import { explainNode } from '../people/explanations.js';
 import { createReplicasActivities } from './replicas.js';
 import type { ReplicasView } from './contract.js';
 import { createExpirationActivities } from '../expiration/expiration.js';

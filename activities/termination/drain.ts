@@ -1,12 +1,11 @@
-import { blockerText, compareText } from '../../core/text.js';
-import type { Pod } from '../../api/kubernetes.js';
+import { blockerText, compareText, counted } from '../../core/text.js';
+import type { Condition, Pod } from '../../api/kubernetes.js';
 import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress, DueInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { PodEvictor, tierOf, type Pass } from './pod-evictor.js';
-import { EvictionOrder } from './eviction-order.js';
+import { EvictionOrder, type Pass, PodEvictor, tierOf } from './pod-evictor.js';
 import { inBatches } from '../../core/at-once.js';
 import { instanceIsGone } from './instance-watch.js';
 import { labelsOf } from '../../cluster/node-labels.js';
@@ -14,7 +13,10 @@ import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
 import { earlierStampedDeadline } from './stamped-deadline.js';
-import { awaitVolumes } from './volumes.js';
+import type { ConditionChange } from '../../core/conditions.js';
+import { volumeClaimName } from '../../core/names.js';
+import { volumeBlockers } from './drain-blockers.js';
+import { regarding } from '../../core/events.js';
 
 /** A pass begins no further eviction after this long: the others follow in the next one. */
 const longestPassMs = 20_000;
@@ -239,4 +241,68 @@ function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending
     podCount: ends.length,
     until: Math.max(...ends.map(({ until }) => until)),
   };
+}
+
+/**
+ * One pass (termination/volumes): volumes of pods that were drained must let go; past the deadline nobody waits, and a node whose
+ * instance is gone has nothing attached, whatever is written.
+ */
+async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
+  const { claim, deadline, known, nodeName } = input;
+  const done = { state: 'done', blockedBy: [], remaining: 0, evicted: 0 } as const;
+  await ensureMarked(deps, input);
+  const attached = attachedVolumes(deps, nodesOfDrain(deps, input));
+  if (attached.length === 0) {
+    await reportConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
+    return done;
+  }
+  const blockers = volumeBlockers(attached);
+  const message = `waiting for ${counted(attached.length, 'volume')}: ${attached.slice(0, blockers.length).join(', ')}`;
+  if (deadline !== undefined && deps.now() >= deadline) {
+    await reportConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
+    return done;
+  }
+  if (await instanceIsGone(deps, nodeName)) return { ...done, instanceGone: true };
+  const blockedBy = blockers.map(({ name }) => name);
+  const due = deadline === undefined ? {} : { dueAt: deadline };
+  const left = { blockedBy, remaining: attached.length, evicted: 0, blockers, ...due };
+  if (blockedBy.join() === known.join()) return { ...left, state: 'waiting' };
+  await reportConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
+  publish(deps, nodeName, message);
+  return { ...left, state: 'blocked' };
+}
+
+function publish(deps: ActivityDeps, nodeName: string, message: string): void {
+  deps.events.publish({
+    regarding: regarding('Node', { name: nodeName }),
+    type: 'Normal',
+    reason: 'AwaitingVolumeDetachment',
+    message: `Awaiting deletion of bound volumeattachments: ${message}`,
+    dedupeBy: [nodeName],
+  });
+}
+
+function volumes(status: Condition['status'], reason: string, message: string): ConditionChange {
+  return { type: 'VolumesDetached', status, reason, message };
+}
+
+function attachedVolumes(deps: ActivityDeps, nodes: readonly string[]): readonly string[] {
+  const staying = new Set<string>();
+  for (const pod of nodes.flatMap((name) => deps.cache.podsOnNode(name))) {
+    if (isDrainable(pod, deps.now())) continue;
+    const namespace = pod.metadata.namespace ?? 'default';
+    for (const podVolume of pod.spec.volumes ?? []) {
+      const name = volumeClaimName(pod, podVolume);
+      if (name === undefined) continue;
+      const volume = deps.cache.get('PersistentVolumeClaim', { name, namespace })?.spec.volumeName;
+      if (volume !== undefined) staying.add(volume);
+    }
+  }
+  return deps.cache
+    .all('VolumeAttachment')
+    .filter(({ spec }) => nodes.includes(spec.nodeName))
+    .map(({ spec }) => spec.source.persistentVolumeName)
+    .filter((name) => name !== undefined)
+    .filter((name) => !staying.has(name))
+    .sort();
 }

@@ -1,4 +1,4 @@
-import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import type { Pod, PodDisruptionBudget, ResourceList } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
@@ -8,8 +8,51 @@ import { regarding } from '../../core/events.js';
 import { timeText } from '../../core/time.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DrainInput } from './contract.js';
-import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';
-import type { Reason } from './drain-blockers.js';
+import {
+  Blockers,
+  evictionBlocker,
+  protectionBlocker,
+  type Reason,
+  refusalBlocker,
+  terminatingBlocker,
+} from './drain-blockers.js';
+import { compareText } from '../../core/text.js';
+import { parseResources } from '../../core/quantities.js';
+import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { lookUp } from '../../core/own.js';
+
+/**
+ * The order in which the pods of a node are evicted. Whoever needs the longest begins first: where a budget lets pods go one by
+ * one, that ends the soonest. Of equal grace those that ask for most of the node: what comes in their place finds room while
+ * there still is some, and smaller pods fill what they leave.
+ */
+export class EvictionOrder {
+  private readonly quantities = new QuantityReader();
+  private readonly shares = new Map<string, number>();
+
+  sort(pods: readonly Pod[], allocatable: ResourceList | undefined): Pod[] {
+    const whole = parseResources(allocatable);
+    return [...pods].sort(
+      (a, b) =>
+        graceOf(b) - graceOf(a) || this.shareOf(b, whole) - this.shareOf(a, whole) || compareText(podKey(a), podKey(b)),
+    );
+  }
+
+  /** The largest share of any of the node's resources that the pod requests. */
+  private shareOf({ metadata, spec }: Pod, whole: Readonly<Record<string, number>>): number {
+    const uid = metadata.uid ?? '';
+    let share = this.shares.get(uid);
+    if (share === undefined) {
+      share = 0;
+      for (const [name, amount] of podRequests(spec, this.quantities)) {
+        const there = lookUp(whole, name) ?? 0;
+        if (there > 0) share = Math.max(share, amount / there);
+      }
+      this.shares.set(uid, share);
+    }
+    return share;
+  }
+}
 
 const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
 

@@ -1,4 +1,4 @@
-import { AwaitedInstances } from '../../../activities/provisioning/awaited-instances.js';
+import { AwaitedInstances } from '../../../activities/provisioning/planning.js';
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { podOn, runningNode } from '../running/nodes.js';

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
-import { EvictionOrder } from '../../../activities/termination/eviction-order.js';
+import { EvictionOrder } from '../../../activities/termination/pod-evictor.js';
 import { quantitiesOf } from '../../../activities/claim-status.js';
 import { podsToNominate } from '../../../cluster/planned-pods.js';
 import { withCondition } from '../../../core/conditions.js';

@@ -5,7 +5,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { PodExplanation } from './contract.js';
-import { explainPod } from './explain-pod.js';
+import { explainPod } from './explanations.js';
 
 let world: ActivityWorld;
 
