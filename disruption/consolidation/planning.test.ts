@@ -40,6 +40,32 @@ const needing = (name: string, on: string, cpu: number, memory: number): Pod =>
 const alone = (name: string, on: string, cpu: number): Pod =>
   pod(name, on, cpu, { spec: { ...apartBy(labels.hostname, name.split('-')[0]!), nodeName: on } });
 
+test('nodes with pods of a namespace that asks for very many terms are consolidated as others are', () => {
+  const nodes = Array.from({ length: 16 }, (_, n) => node(`n${n}`, large));
+  const racks = (name: string): Pod['spec']['affinity'] => ({
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: Array.from({ length: 100 }, (_, n) => ({
+          matchExpressions: [{ key: 'example.com/rack', operator: 'NotIn', values: [`${name}-${n}`] }],
+        })),
+      },
+    },
+  });
+  const namespace = 'tenant';
+  const pods = nodes.map((_, n) =>
+    n < 8
+      ? pod(`p-${n}`, `n${n}`, 0.5, {
+          metadata: { namespace },
+          spec: { nodeName: `n${n}`, ...requesting(0.5, 1).spec, affinity: racks(`p-${n}`)! },
+        })
+      : pod(`o-${n}`, `n${n}`, 0.5),
+  );
+  const without = pods.map((each) => ({ ...each, spec: { ...each.spec, affinity: {} } }));
+  const result = run({ nodes, pods, types: [small, large] });
+  expect(gone(result)).toEqual(gone(run({ nodes, pods: without, types: [small, large] })));
+  expect(gone(result)).toContain('n7');
+});
+
 describe('filling the nodes that stay', () => {
   test('places an app that needs every node before one with larger pods that can go elsewhere', () => {
     // One CPU is free on h0, three on h1: the single pod of `big` must leave h0 to `wide`.

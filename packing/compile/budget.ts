@@ -19,11 +19,13 @@ export interface TermLimits {
   readonly pass: number;
   /** The terms of a namespace that others bear, where these have fewer than twice as many usual pods. */
   readonly share: number;
+  /** Whether no pass follows: pods of namespaces beyond their share are in this one, up to the terms of a pass. */
+  readonly isLast?: boolean;
 }
 
 export const limitsOfPass: TermLimits = { pass: 4096, share: 512 };
-/** A simulation for disruption has no next pass: what it leaves out keeps its node. */
-export const limitsOfTrial: TermLimits = { pass: 65_536, share: 4096 };
+/** What a simulation for disruption leaves out keeps its node. */
+export const limitsOfTrial: TermLimits = { pass: 65_536, share: 4096, isLast: true };
 
 /** How many usual pods of others make room for a term more of a namespace. */
 const othersPerTerm = 2;
@@ -41,7 +43,7 @@ export interface TermsAdmission {
 
 export interface AdmissionOptions {
   readonly resume?: Resume | undefined;
-  /** Pods (`namespace/name`) that a person asks about: they are in this pass, up to the terms of one. */
+  /** Pods (`namespace/name`) that a question is about: they are in this pass, up to the terms of a simulation. */
   readonly about?: ReadonlySet<string> | undefined;
   readonly limits?: TermLimits;
   readonly openKeys?: OpenKeys;
@@ -55,15 +57,20 @@ export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions
   if (about !== undefined) {
     const [asked, others] = split(pods, (pod) => about.has(fullName(pod)));
     const kinds = kindsOf(asked, termsOf);
-    const taken = takeTurns(kinds, '', limits.pass).admitted;
-    const { admitted } = admitWithinTerms(others, { ...options, about: undefined, resume: undefined });
-    return only(pods, new Set([...admitted, ...taken]), undefined);
+    const taken = takeTurns(kinds, '', limitsOfTrial.pass).admitted;
+    const isCostly = kinds.reduce((sum, { terms }) => sum + terms, 0) > limits.pass;
+    const beside = isCostly
+      ? []
+      : admitWithinTerms(others, { ...options, about: undefined, resume: undefined }).admitted;
+    return only(pods, new Set([...beside, ...taken]), undefined);
   }
   const isAlone = new Set(pods.map(namespaceOf)).size <= 1;
   const apart = beyondShares(pods, termsOf, { ...limits, isAlone });
   if (apart.length === 0) return { admitted: pods, deferred: [], resume: undefined };
   const kept = new Set(apart.flatMap((kind) => kind.pods));
   const [, others] = split(pods, (pod) => kept.has(pod));
+  if (limits.isLast === true)
+    return only(pods, new Set([...others, ...takeTurns(apart, '', limits.pass).admitted]), undefined);
   const { from = '', isOfOthers = false } = resume ?? {};
   if (others.length > 0 && (resume === undefined || isOfOthers)) return only(pods, new Set(others), { from });
   const { admitted, next } = takeTurns(apart, from, isAlone ? limits.pass : limits.share);
@@ -91,14 +98,15 @@ function termsOfPods(
     const crowded = crowdedFor(namespaceOf(pod));
     const values = highCardinalityValues(pod, highCardinality);
     if (values === 0 && isUsual(pod.spec) && crowdedValues(pod.spec, crowded) === 0) return 1;
-    const factor = (isStrange(pod.spec) ? strangeFactor : 1) * Math.max(1, Math.ceil(values / valuesPerTerm));
-    return Math.max(1, honouredTerms(pod.spec, crowded)) * factor;
+    // What makes others dearer counts once: as that the pod is strange, or by the values that it names of crowded keys.
+    const strange = isStrange(pod.spec) ? Math.max(1, honouredTerms(pod.spec, new Map())) * strangeFactor : 1;
+    return Math.max(strange, honouredTerms(pod.spec, crowded)) * Math.max(1, Math.ceil(values / valuesPerTerm));
   };
 }
 
 type Limits = TermLimits & { readonly isAlone: boolean };
 
-/** The kinds of namespaces beyond their share, plain pods apart. In a single namespace, where nobody else waits, its usual pods stay together too. */
+/** The kinds of namespaces beyond their share, plain pods apart. In a single namespace, where nobody else waits, and in a last pass usual pods stay together too. */
 function beyondShares(pods: readonly Pod[], termsOf: (pod: Pod) => number, limits: Limits): PodKind[] {
   const each = pods.map((pod): PodKind => ({ namespace: namespaceOf(pod), pods: [pod], terms: termsOf(pod) }));
   // Few namespaces cost too much even if no two pods were alike: only of these it is found out which are.
@@ -109,7 +117,7 @@ function beyondShares(pods: readonly Pod[], termsOf: (pod: Pod) => number, limit
   const kinds = kindsOf(costly, termsOf);
   const free = plain.map((pod): PodKind => ({ namespace: namespaceOf(pod), pods: [pod], terms: 0 }));
   const over = overShare([...each.filter(({ namespace }) => !suspects.has(namespace)), ...free, ...kinds], limits);
-  const least = limits.isAlone ? 2 : 1;
+  const least = limits.isAlone || limits.isLast === true ? 2 : 1;
   return kinds.filter(({ namespace, terms }) => over.has(namespace) && terms >= least);
 }
 
