@@ -36,7 +36,7 @@ describe('a candidate node', () => {
       pod('waiting', '', 1),
     ];
     const found = only({ pods });
-    expect(found).toMatchObject({ name: 'n', price: 0.2, why: undefined, counted: 'running', settled: true });
+    expect(found).toMatchObject({ name: 'n', price: 0.2, why: undefined, counted: 'running', open: true });
     expect(found.pods.map(({ metadata }) => metadata.name)).toEqual(['a', 'agent', 'b']);
     expect(found.movable.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
     expect(found.cost).toBeGreaterThan(2);
@@ -78,7 +78,7 @@ describe('a candidate node', () => {
     const { nodes } = node('n', large);
     const plain = { ...nodes[0]!, metadata: { name: 'n', labels: {} } };
     const found = only({ nodes: [{ nodes: [plain], nodeClaims: [] }] });
-    expect(found).toMatchObject({ pool: undefined, why: 'it has no NodeClaim', settled: true, counted: 'no' });
+    expect(found).toMatchObject({ pool: undefined, why: 'it has no NodeClaim', open: true, counted: 'no' });
     expect(nodePoolOf(found)).toBe('');
   });
 });
@@ -255,12 +255,18 @@ describe('pods may be moved to a node', () => {
     only(
       { nodes: [node('n', large, options)], pools: [pool('default', { disruption: { consolidateAfter: '30s' } })] },
       more,
-    ).settled;
+    ).open;
 
   test('once its consolidateAfter has passed (consolidation/consolidate-after)', () => {
     expect(waitingFor({ claim: { lastPodEventTime: ago(29) } })).toBe(false);
     expect(waitingFor({ claim: { lastPodEventTime: ago(30) } })).toBe(true);
     expect(waitingFor({ claim: { lastPodEventTime: ago(29) } }, { consolidatableBy: now + 1000 })).toBe(true);
+  });
+
+  test('only once it is initialized, if it was not launched for them', () => {
+    const starting = { initialized: false };
+    expect(waitingFor(starting)).toBe(false);
+    expect(waitingFor(starting, { launched: new Set(['claim-n']) })).toBe(true);
   });
 
   test('at once if the command launched it for them', () => {

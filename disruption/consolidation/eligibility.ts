@@ -26,8 +26,11 @@ export interface ExaminedNode {
   readonly cost: number;
   /** Why it may not be disrupted, in words; undefined if it may. */
   readonly why: string | undefined;
-  /** Whether its NodePool's consolidateAfter allows moving pods to it (consolidation/consolidate-after). */
-  readonly settled: boolean;
+  /**
+   * Whether pods may be moved to it: it is initialized and its NodePool's consolidateAfter has passed
+   * (consolidation/consolidate-after), or it was launched for them (commands/validation).
+   */
+  readonly open: boolean;
   /** How budgets count it (budgets/counted-nodes). */
   readonly counted: 'no' | 'running' | 'disrupting';
 }
@@ -78,19 +81,23 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
       movable,
       cost,
       why,
-      settled: claim === undefined || isSettled({ claim, pool }, input.launched, consolidatableBy),
+      open: isOpen(view, pool, { launched: input.launched, consolidatableBy }),
       counted: countedAs(view, context),
     };
   });
 }
 
-/** Whether pods may be moved to the node: its consolidateAfter has passed, or it was launched for them. */
-function isSettled(
-  { claim, pool }: Pick<NodeView, 'claim' | 'pool'>,
-  launched: ReadonlySet<string> | undefined,
-  consolidatableBy: number,
+function isOpen(
+  { claim, initialized }: PackedNode,
+  pool: NodePool | undefined,
+  {
+    launched,
+    consolidatableBy,
+  }: { readonly launched: ConsolidationInput['launched']; readonly consolidatableBy: number },
 ): boolean {
-  return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= consolidatableBy;
+  if (claim === undefined) return initialized;
+  if (launched?.has(claim.metadata.name ?? '') === true) return true;
+  return initialized && settlesAt({ claim, pool }) <= consolidatableBy;
 }
 
 export const nodePoolOf = ({ view }: ExaminedNode): string => offeringLabelsOf(view)[labels.nodePool] ?? '';

@@ -42,7 +42,7 @@ function fleetNode(
 ): FleetNode {
   const { view } = state;
   const own = offeringLabelsOf(view);
-  const { pool, price, counted, settled, cost } = examined;
+  const { pool, price, counted, open, cost } = examined;
   return {
     name: view.name,
     state,
@@ -56,7 +56,7 @@ function fleetNode(
     waiting: new Map(),
     removable,
     onlyEmpty: isOnlyEmpty(pool),
-    open: view.initialized && settled,
+    open,
     cost,
     gone: false,
   };
