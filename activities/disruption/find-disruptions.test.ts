@@ -1022,6 +1022,16 @@ describe('findDisruptions', () => {
       expect(moot).toMatchObject([{ workflowId: 'test/consolidate/1', why }]);
     });
 
+    test('a command that will ask is not withdrawn while it is validated', async () => {
+      putNode('a', []);
+      asks(['Empty']);
+      const [command] = (await find()).commands;
+      const { reason = 'Empty', candidates = [] } = command ?? {};
+      const validated = { workflowId: 'test/consolidate/1', reason, candidates, since: 0, asks: true } as const;
+      expect(candidates).toHaveLength(1);
+      expect((await find({ commands: [validated] })).moot).toBeUndefined();
+    });
+
     test('during a pause nobody is asked, and approved commands wait for its end', async () => {
       putNode('a', [2]);
       asks(['Underutilized']);

@@ -34,8 +34,11 @@ interface Cause {
  */
 export function mootQuestions(context: DisruptionContext): readonly QuestionToWithdraw[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
-  const steady = { ...context, nominated: noNodes };
   return [...context.questions, ...withoutClaims(context)].flatMap((question) => {
+    const own = new Set(question.candidates.map(({ claim }) => claim.uid));
+    // Its own command has the nodes already.
+    const claimed = new Set([...context.claimed].filter((uid) => !own.has(uid)));
+    const steady = { ...context, claimed, nominated: noNodes };
     const causes = question.candidates.map(({ claim, node }): Cause | undefined => {
       const view = byUid.get(claim.uid);
       return view === undefined ? { why: `${node} is gone` } : causeOf(question, view, steady);
