@@ -8,6 +8,7 @@ import {
   node,
   pending,
   pod,
+  pool,
   small,
   type,
   type World,
@@ -199,11 +200,14 @@ describe('moving pods as a command recorded', () => {
     expect([placed(outcome!), bought(outcome!)]).toEqual([['n1: web-0'], ['small: db-0']]);
   });
 
+  const limited = pool('default');
+  limited.spec.limits = { cpu: '5' };
   test.each<[string, World]>([
     ['a type is not offered any more', { ...world, types: [large, huge] }],
     ['a pod has grown beyond the replacement', { ...world, pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 3)] }],
     ['the rest has no room on targets', { ...world, pods: [...world.pods!, pod('new-0', 'n0', 2)] }],
     ['what waits has no room', { ...world, pods: [...world.pods!, pending('late-0', 11)] }],
+    ['limits no longer allow a replacement', { ...world, pools: [limited] }],
   ])('fails where %s', (_, then) => {
     const { simulation, outcome } = decidedIn(world, ['n1'], then);
     expect(outcome).toBeUndefined();

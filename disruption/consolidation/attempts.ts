@@ -118,7 +118,7 @@ export class Attempts {
 
   /**
    * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to the targets that
-   * `moves` names for pods (`namespace/name`), the others to wherever there is room on these; undefined if rules or prices forbid it.
+   * `moves` names for pods (`namespace/name`), the others to wherever there is room on these; undefined if rules, limits or prices forbid it.
    */
   byDecision(
     candidates: readonly FleetNode[],
@@ -140,7 +140,13 @@ export class Attempts {
       opened.push({ open, state, loads });
       return this.putAll(state, loads);
     });
-    const isMoved = isThere && [...moves].every(([state, names]) => this.putAll(state, takeOut(rest, names)));
+    const isAllowed =
+      isThere &&
+      trial.allows(
+        opened.map(({ open }) => open),
+        statesOf(candidates),
+      );
+    const isMoved = isAllowed && [...moves].every(([state, names]) => this.putAll(state, takeOut(rest, names)));
     if (isMoved) for (const { state, loads } of opened) this.fillUp(state, rest, loads);
     if (!isMoved || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
       trial.undo();

@@ -269,6 +269,31 @@ test('removed nodes free limits, also those launched a command before', () => {
   expect(result.priceAfter).toBeCloseTo(0.1, 9);
 });
 
+// Rule `consolidation/parts-of-a-plan`.
+test.each([
+  { budget: '1', candidates: [] },
+  { budget: '2', candidates: [['n0', 'n1'], ['n2']] },
+])('a part of a plan stays within limits while the other nodes stay: $budget at a time', ({ budget, candidates }) => {
+  const old = type('old', 4, 16, od(1));
+  const limited = pool('default', { disruption: { budgets: [{ nodes: budget }] } });
+  limited.spec.limits = { cpu: '12' };
+  const nodes = ['n0', 'n1', 'n2'].map((name) => node(name, old));
+  const pods = [0, 1, 2].map((i) => pod(`web-${i}`, `n${i}`, 2.5));
+  const { commands } = run({ pools: [limited], nodes, pods, types: [old, type('wide', 8, 32, od(0.5))] });
+  expect(commands.map((command) => command.candidates)).toEqual(candidates);
+});
+
+// Rule `limits/largest-type-counts`.
+test('a replacement lists no type that would exceed what limits leave', () => {
+  const limited = pool('default');
+  limited.spec.limits = { cpu: '20' };
+  const six = type('six', 6, 24, od(0.3));
+  const nodes = [node('n0', huge), node('n1', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } })];
+  const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n1', 15.5)];
+  const { commands } = run({ pools: [limited], nodes, pods, types: [small, large, six, huge] });
+  expect(commands.map(({ replacements }) => replacements[0]?.instanceTypes)).toEqual([['small', 'large']]);
+});
+
 test('every pod moves once where all nodes can be removed at once', () => {
   const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, i % 3 === 0 ? huge : large));
   const pods = nodes.flatMap((_, i) => [pod(`web-${i}`, `n${i}`, 1), pod(`api-${i}`, `n${i}`, 0.5)]);

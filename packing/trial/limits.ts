@@ -46,6 +46,17 @@ export class TrialLimits {
     }));
   }
 
+  /** The limits after these nodes are removed and one of each row is launched; undefined if that exceeds one. */
+  afterReplacing(going: readonly NodeState[], rows: readonly Row[]): PoolLimit[] | undefined {
+    const limits = this.afterRemoving(going);
+    for (const limit of limits) {
+      const used = rows.reduce((sum, row) => sum + rowUse(row, limit), 0);
+      if (used > 0 && used > limit.remaining) return undefined;
+      limit.remaining -= used;
+    }
+    return limits;
+  }
+
   private count(limit: PoolLimit, amount: number): void {
     if (amount === 0) return;
     limit.remaining += amount;

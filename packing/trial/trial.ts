@@ -4,6 +4,7 @@ import { compareText, counted } from '../../core/text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
 import { limitsOfTrial } from '../compile/budget.js';
+import type { PoolLimit } from '../compile/pool-limits.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim } from '../output/claims.js';
@@ -199,10 +200,14 @@ export class Trial {
     });
   }
 
-  /** The launches as NodeClaims; undefined if the minValues of a pool cannot be met. */
+  /**
+   * The launches as NodeClaims; undefined if they exceed limits that include the refund of `going` nodes, or if the minValues of a
+   * pool cannot be met.
+   */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
     const { compiled, feasibility, launchable } = this;
-    const limits = this.limits.afterRemoving(going);
+    const limits = this.limitsAfter(launches, going);
+    if (limits === undefined) return undefined;
     const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
     const planned: PlannedClaim[] = [];
     const claims = withSpotRatios(
@@ -215,6 +220,19 @@ export class Trial {
       planned.push(launches[i]!.whole === undefined ? described : firstOf(described, launches[i]!.claim));
     }
     return planned;
+  }
+
+  /** Whether limits allow the launches, with the refund of `going` nodes: a plan or decision may have had that of others too. */
+  allows(launches: readonly Launch[], going: readonly NodeState[]): boolean {
+    return this.limitsAfter(launches, going) !== undefined;
+  }
+
+  private limitsAfter(launches: readonly Launch[], going: readonly NodeState[]): PoolLimit[] | undefined {
+    const { rows } = this.compiled.universe;
+    return this.limits.afterReplacing(
+      going,
+      launches.map(({ claim }) => rows[claim.row]!),
+    );
   }
 
   /** An empty node of the launch's row, for the time of a trial. */
