@@ -2,7 +2,7 @@ import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
 import { roundingError, type OutcomeEvaluator } from './outcome-evaluator.js';
-import { savingOf, type DecidedOutcome, type Outcome } from './outcome.js';
+import { outcomeSaving, type DecidedOutcome, type Outcome } from './outcome.js';
 
 /** Search units for the replacement of one node, or of a group that is only estimated. */
 const singleUnits = 2_000;
@@ -21,7 +21,7 @@ export class NodeByNode {
   best(outcome: DecidedOutcome, again: () => DecidedOutcome): DecidedOutcome {
     if (this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
     let best: FleetNode | undefined;
-    let saving = savingOf(outcome);
+    let saving = outcomeSaving(outcome);
     let cost = outcome.candidates.reduce((sum, node) => sum + node.cost - 1, 0);
     const isBetter = (node: FleetNode, own: number): boolean =>
       own > saving + roundingError || (own > saving - roundingError && node.cost - 1 < cost);
@@ -32,7 +32,7 @@ export class NodeByNode {
       const alone = isBetter(node, node.price) ? this.evaluate(node, saving - roundingError) : undefined;
       if (alone === undefined) continue;
       this.fleet.simulation.undo();
-      if (isBetter(node, savingOf(alone))) [best, saving, cost] = [node, savingOf(alone), node.cost - 1];
+      if (isBetter(node, outcomeSaving(alone))) [best, saving, cost] = [node, outcomeSaving(alone), node.cost - 1];
     }
     return (best && this.evaluate(best)) ?? again();
   }

@@ -28,7 +28,7 @@ export interface DecidedOutcome extends Outcome {
 }
 
 /** By how much the outcome makes the fleet cheaper, dollars per hour. */
-export const savingOf = ({ candidates, planned }: DecidedOutcome): number =>
+export const outcomeSaving = ({ candidates, planned }: DecidedOutcome): number =>
   priceOfAll(candidates) - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
 
 /** Pods of one class that move to an existing node, or to the n-th launch of the fleet plan. */
