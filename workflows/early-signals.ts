@@ -1,16 +1,17 @@
 import { setDefaultSignalHandler } from '@temporalio/workflow';
 
 /*
- * Delivers the signals that arrived before a workflow's first step in the order in which they arrived, once all handlers are set.
- * The SDK would deliver them signal by signal, as each handler is set: of a pause and a resume after it, the one whose handler is set
- * last would win. Module state belongs to one workflow run, since each run has its own sandbox.
+ * Delivers the signals that arrived before a workflow's first step in the order in which they arrived, once all
+ * handlers are set. The SDK would deliver them signal by signal, as each handler is set: of a pause and a resume after
+ * it, the one whose handler is set last would win. Module state belongs to one workflow run, since each run has its own
+ * sandbox.
  */
 const handlers = new Map<string, (args: unknown[]) => void | Promise<void>>();
 const afterDelivery: (() => void)[] = [];
 let buffered: { readonly name: string; readonly args: unknown[] }[] = [];
 let stage: 'before' | 'buffering' | 'delivered' = 'before';
 
-/** Call it before `setHandler` of the SDK, which delivers whatever has arrived for the signal at once. */
+/** Call it before `setHandler` of the SDK, which delivers all signals that have arrived for the handler at once. */
 export function takeEarlySignals(name: string, handler: (args: unknown[]) => void | Promise<void>): void {
   handlers.set(name, handler);
   buffer();

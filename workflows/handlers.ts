@@ -7,15 +7,15 @@ import { afterEarlySignals, takeEarlySignals } from './early-signals.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
- * Sets handlers of signals, queries and updates, with their descriptions for the Temporal UI, and rejects malformed payloads. A
- * test checks that every message has a description.
+ * Sets handlers of signals, queries and updates, with their descriptions for the Temporal UI, and rejects malformed
+ * payloads. A test checks that every message has a description.
  */
 
 type Note = (facts: Readonly<Record<string, string>>) => void;
 
 /**
- * Module state belongs to one workflow run, since each run has its own sandbox. `ignored` keeps a signal that came before
- * `Progress` was built.
+ * Module state belongs to one workflow run, since each run has its own sandbox. `ignored` keeps a signal that came
+ * before `Progress` was built.
  */
 let note: Note | undefined;
 let ignored: string | undefined;
@@ -26,7 +26,7 @@ export function noteIgnoredSignals(by: Note): void {
   if (ignored !== undefined) note({ 'last signal ignored': ignored });
 }
 
-/** Shows that a signal was not obeyed, and why: nobody hears an answer. */
+/** Shows that a signal was ignored, and why, because the sender of a signal gets no answer. */
 export function noteIgnoredSignal(name: string, why: string): void {
   ignored = `${name}: ${why}`;
   log.warn('a signal is ignored', { signal: name, why });
@@ -58,7 +58,9 @@ export function setQueryHandler<Answer, Args extends unknown[]>(
   setHandler(query, checked, described(query.name));
 }
 
-/** `validator` throws a typed failure for an order that makes no sense now. Temporal then writes nothing to the history. */
+/**
+ * `validator` throws a typed failure for an order that is impossible now. Temporal then writes nothing to the history.
+ */
 export function setUpdateHandler<Answer, Args extends unknown[]>(
   update: UpdateDefinition<Answer, Args>,
   handler: (...args: NoInfer<Args>) => Answer | Promise<Answer>,

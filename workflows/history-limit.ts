@@ -7,14 +7,16 @@ interface HistoryLimit {
 
 const mebibyte = 1024 * 1024;
 /**
- * A worker that takes a workflow over has to fetch and replay all of its history within the ten seconds of a workflow task, or it begins again and never
- * ends. 3,800 events of `provision` take two and a half seconds of a processor, of which a worker may get a tenth.
+ * A worker that takes over a workflow has to fetch and replay its whole history within the ten seconds of a workflow
+ * task. If it cannot, the task times out and is tried again for ever. Replaying 3,800 events of `provision` takes 2.5
+ * seconds of processor time, and a worker may get a tenth of a processor.
  */
 const long: HistoryLimit = { events: 1500, bytes: mebibyte };
 /**
- * Beyond this, work under way is cancelled, because signals that arrive meanwhile would go on filling the history: far below Temporal's limits of 51,200
- * events and 50 MB, far above what the largest batch needs. Temporal's suggestion to continue as new does not cancel it: under a flood of signals every
- * run gets that suggestion before its work has ended, and no work would ever end.
+ * Beyond this, work under way is cancelled, because signals that arrive meanwhile would go on filling the history. It
+ * is far below Temporal's limits of 51,200 events and 50 MB, and far above the needs of the largest batch. Temporal's
+ * suggestion to continue as new does not cancel work: under a flood of signals every run would get that suggestion
+ * before its work has ended, and no work would ever end.
  */
 const full: HistoryLimit = { events: 6000, bytes: 6 * mebibyte };
 
@@ -24,8 +26,8 @@ export function isHistoryLong(): boolean {
 }
 
 /**
- * Whether a workflow that is no entity workflow should continue as new now. Waits for handlers and work under way first. False while
- * a person's order is pending, because orders are not carried over.
+ * Whether a workflow that is no entity workflow should continue as new now. Waits for handlers and work under way
+ * first. False while a person's order is pending, because orders are not carried over.
  */
 export async function isContinueAsNewDue(
   orders: { readonly isOrderWaiting: boolean },
@@ -37,7 +39,9 @@ export async function isContinueAsNewDue(
   return !orders.isOrderWaiting;
 }
 
-/** Runs `work`, and `release` after it in every case but continue-as-new: the next run goes on where this one is. */
+/**
+ * Runs `work`, and then `release` in every case except continue-as-new, after which the next run continues the work.
+ */
 export async function withRelease<T>(work: () => Promise<T>, release: () => Promise<void>): Promise<T> {
   const state = { goesOn: false };
   try {
@@ -59,7 +63,8 @@ function exceeds({ events, bytes }: HistoryLimit): boolean {
 export class HistoryFull extends Error {}
 
 /**
- * Runs work that can be repeated. If signals fill the history meanwhile, the work is cancelled and `HistoryFull` is thrown.
+ * Runs work that can be repeated. If signals fill the history meanwhile, the work is cancelled and `HistoryFull` is
+ * thrown.
  */
 export async function untilHistoryFull<T>(work: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();

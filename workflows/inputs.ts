@@ -4,9 +4,9 @@ import { workflowIds } from '../core/ids.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
- * Whoever has access to Temporal can start a workflow by hand, with any input. Code that meets a field that is not there throws, and
- * Temporal tries the workflow task again and again. So the input is checked before the workflow begins; one that is malformed fails it, with the
- * reason. What a run carries over to the next is its own and is not checked.
+ * Anyone with access to Temporal can start a workflow by hand, with any input. Code that reads a missing field throws,
+ * and Temporal tries the workflow task again and again. So the input is checked before the workflow begins; malformed
+ * input fails the workflow, with the reason. The state that a run carries over to the next one is not checked.
  */
 
 const claim = object({ name: text, uid: text });
@@ -73,8 +73,8 @@ const idsOf: ReadonlyMap<string, (input: IdFields) => string> = new Map([
 ]);
 
 /**
- * Why a workflow may not run under this id: another of its type could do the same beside it, since ids alone keep them apart. Undefined if it
- * may. `args` have their shape.
+ * Why a workflow may not run under this id; undefined if it may. Under another id a second workflow of its type could
+ * do the same work at the same time, because only the id prevents that. `args` have the shape of the type's input.
  */
 export function wrongId(type: string, id: string, args: readonly unknown[]): string | undefined {
   const expected = idsOf.get(type)?.(args[0] as IdFields);

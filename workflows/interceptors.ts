@@ -6,9 +6,10 @@ import { orderOrigin } from './people/order-origin.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * Fails a workflow whose input is malformed or whose id is not the one of what it works on (inputs.ts), and an activity or child
- * workflow whose result could not be decoded: its fields would all read as undefined, which often means "no". Marks or refuses
- * orders that did not come through the `stowage` command. Signals, queries and updates are checked in their handlers. Bundled with the workflows.
+ * Fails a workflow whose input is malformed or whose id does not match its input (inputs.ts), and an activity or child
+ * workflow whose result could not be decoded: its fields would all read as undefined, which often means "no". Marks or
+ * refuses orders that did not come through the `stowage` command. Signals, queries and updates are checked in their
+ * handlers. Bundled with the workflows.
  */
 export function interceptors(): WorkflowInterceptors {
   const orders = orderOrigin();
@@ -51,7 +52,7 @@ function readable(what: string, result: Promise<unknown>): Promise<unknown> {
       nonRetryable: true,
     });
   });
-  // Nobody may be awaiting a child's result, and an unhandled rejection would fail the workflow.
+  // A child's result may not be awaited, and an unhandled rejection would fail the workflow.
   read.catch(() => undefined);
   return read;
 }

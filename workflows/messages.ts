@@ -1,6 +1,7 @@
 /*
- * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes, all as JSON. Workflows
- * that run may be older than this code, so fields are only added, and as optional ones, and no message changes its name.
+ * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes, all as JSON.
+ * Workflows that run may be older than this code, so fields are only added, and as optional ones, and no message
+ * changes its name.
  */
 
 export * from './task-queues.js';

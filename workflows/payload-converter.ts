@@ -3,9 +3,9 @@ import { messageOf } from '../core/error-message.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * The SDK's default converter, except that it returns `Unreadable` for payloads that it cannot decode: another encoding (the
- * Temporal UI offers `json/protobuf`) or broken JSON. An exception here would fail the workflow task again and again. Handlers
- * refuse `Unreadable` (handlers.ts). It is bundled with the workflows and used only there.
+ * The SDK's default converter, except that it returns `Unreadable` for payloads that it cannot decode: another encoding
+ * (the Temporal UI offers `json/protobuf`) or broken JSON. An exception here would fail the workflow task again and
+ * again. Handlers refuse `Unreadable` (handlers.ts). It is bundled with the workflows and used only there.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),

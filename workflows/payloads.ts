@@ -15,8 +15,8 @@ import {
 } from '../core/shapes.js';
 
 /*
- * Whoever has access to Temporal can signal a workflow by hand, with any payload. A signal handler that throws would block its
- * workflow, so payloads are checked before: malformed ones are ignored, logged, and shown in `explain`.
+ * Anyone with access to Temporal can signal a workflow by hand, with any payload. A signal handler that throws would
+ * block its workflow, so payloads are checked before: malformed ones are ignored, logged, and shown in `explain`.
  */
 
 const texts = listOf(text);
@@ -26,7 +26,7 @@ const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVers
 const nodeUntil = object({ node: text, until: epochMs });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
-/** A notice about an instance, as a signal and among the input of a run that goes on. */
+/** A notice about an instance, in a signal and in the input of the workflow. */
 export const interruptionShape = object({ kind: text, instanceId: text, at: epochMs, messageId: text });
 
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
@@ -67,8 +67,8 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
 ]); // prettier-ignore
 
 /**
- * Signals that carry a person's order. `handleOrderSignal` checks them with the validator of the update of the same name
- * (people/orders.ts).
+ * Signals that carry a person's order. `handleOrderSignal` checks them with the validator of the update of the same
+ * name (people/orders.ts).
  *
  * @testOnly every signal has to be checked in one way or the other
  */

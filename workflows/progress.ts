@@ -6,12 +6,13 @@ import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
 import { timeText } from '../core/time.js';
 
-/** Facts as they are to be from now on: one that is undefined is none any more. */
+/** Changes of facts; undefined removes a fact. */
 export type ChangedFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Phases that pass, or that say no more than that the workflow runs. They are in its current details, and are written as an attribute only where they take the
- * place of a phase that somebody looks for, such as `retrying` or one that waits for people: each write is an action of Temporal Cloud.
+ * Phases that pass soon, or that only show that the workflow runs. The current details always contain them. As an
+ * attribute they are written only to replace a phase that people search for, such as `retrying` or one that waits for
+ * people, because each write is an action of Temporal Cloud.
  */
 const passing: ReadonlySet<unknown> = new Set([
   ...['starting', 'preparing', 'idle', 'watching', 'packing', 'waiting to plan', 'creating', 'keeping', 'removing'],
@@ -42,7 +43,10 @@ export class Progress {
     noteIgnoredSignals((ignored) => this.addFacts(ignored));
   }
 
-  /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. `attributes` are written in one event with the phase. */
+  /**
+   * Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. `attributes` are
+   * written in one event with the phase.
+   */
   enter(
     phase: string,
     detail: {

@@ -28,7 +28,7 @@ interface Subject {
 }
 type Candidate = { readonly claim: { readonly name: string }; readonly nodePool: string };
 
-/** Why workflows run whose input does not say so. */
+/** Reasons of workflow types whose input has none. */
 const reasonsOf: ReadonlyMap<string, string> = new Map([
   ['expireNode', 'expired'],
   ['repairNode', 'unhealthy'],
@@ -36,8 +36,8 @@ const reasonsOf: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What a workflow's search attributes are as it starts, for the options of its start. Those that are set then cost nothing: each upsert is an action of
- * Temporal Cloud. A workflow that was started without them writes them itself (progress.ts).
+ * The search attributes of a workflow at its start, for its start options. Set there they cost nothing, whereas each
+ * upsert is an action of Temporal Cloud. A workflow that was started without them writes them itself (progress.ts).
  */
 export function startAttributes(
   type: string,

@@ -4,8 +4,8 @@ import { startAttributes } from './search-attributes.js';
 export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
 
 /**
- * Task queues of a cluster. They are separate so that an interruption waits behind nothing else, and a termination not behind
- * launches:
+ * Task queues of a cluster. They are separate so that an interruption waits behind nothing else, and a termination not
+ * behind launches:
  * - `urgent`: workflows of interruptions and terminations, and every activity of an interruption.
  * - `drain`: activities of all other terminations.
  * - `control`: all other workflows, and their calls to Kubernetes.
@@ -24,14 +24,17 @@ export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>>
 
 /** Workflow types that run on the `urgent` queue. */
 const urgentWorkflows: ReadonlySet<string> = new Set(['handleInterruption', 'terminateNode']);
-/** Those that go before others in their queue, where the server has priorities: lower keys first, the usual key is 3. */
+/**
+ * Workflow types with priority in their queue, if the server supports priorities: lower keys come first, and the
+ * default is 3.
+ */
 const sooner: ReadonlySet<string> = new Set([...urgentWorkflows, 'provision', 'repairNode']);
-/** The server takes no longer key, in bytes. */
+/** The server's limit, bytes. */
 const longestFairnessKey = 64;
 
 /**
- * Priority of a workflow, which its activities inherit. Launches of one NodePool take turns with those of others on the queue `cloud`, whose calls are
- * limited. Servers without priorities or fairness ignore it.
+ * Priority of a workflow, which its activities inherit. The fairness key shares the limited rate of the queue `cloud`
+ * between the launches of different NodePools. Servers without priorities or fairness ignore both.
  */
 export function priorityOf(
   type: string,

@@ -5,11 +5,14 @@ import { messageOf } from '../core/error-message.js';
 import { hashText } from '../core/hash.js';
 import { workflowNow } from './clock.js';
 
-// Spans of workflows, with the same names and headers as those of the SDK's OpenTelemetry interceptors. Those add a Promise around
-// each call and so change the order in which workflow code runs: a history recorded with tracing would not replay without it.
-// These add none, and do nothing if the headers contain no trace.
+// Spans of workflows, with the same names and headers as those of the SDK's OpenTelemetry interceptors. Those add a
+// Promise around each call and so change the order in which workflow code runs: a history recorded with tracing would
+// not replay without it. These add none, and do nothing if the headers contain no trace.
 
-/** Entity workflows run for weeks: their activities belong to the trace of the last signal, not to the trace of their start. */
+/**
+ * Entity workflows run for weeks: their activities belong to the trace of the last signal, not to the trace of their
+ * start.
+ */
 const entities: ReadonlySet<string> = new Set(['provision', 'disrupt', 'keepReplicas']);
 const header = '_tracer-data';
 const sampledFlag = 1;
@@ -18,7 +21,7 @@ const internal = 0;
 /** Of OpenTelemetry's SpanStatusCode. */
 const status = { ok: 1, failed: 2 } as const;
 
-/** As the SDK's exporter takes spans of workflows. */
+/** A span as the SDK's exporter expects it from workflows. */
 interface ExportedSpan {
   readonly name: string;
   readonly kind: number;

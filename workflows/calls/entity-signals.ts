@@ -9,8 +9,8 @@ import { notify } from './other-workflows.js';
 const backOff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
- * Signals an entity workflow of the cluster, and starts it if it does not run. Retries until the signal is delivered; only a
- * cancellation ends it earlier.
+ * Signals an entity workflow of the cluster, and starts it if it does not run. Retries until the signal is delivered;
+ * only a cancellation ends it earlier.
  */
 export async function signalEntity<Args extends unknown[]>(
   cluster: string,
@@ -24,7 +24,7 @@ export async function signalEntity<Args extends unknown[]>(
       return;
     } catch (error) {
       if (isCancellation(error)) throw error;
-      log.info('an entity workflow did not take a signal: starting it', { entity, signal: signal.name });
+      log.info('an entity workflow could not be signalled: starting it', { entity, signal: signal.name });
     }
     if (attempt > 0) await sleep(backOffMs(attempt, backOff));
     await activitiesOf(cluster).kube.ensureEntity.executeWithOptions({ summary: `start ${entity}` }, [{ entity }]);

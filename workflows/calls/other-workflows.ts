@@ -2,8 +2,8 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { isCancellation, log } from '@temporalio/workflow';
 
 /**
- * Whether a child workflow did not start because a workflow with this id runs or has run. Callers take it for started, since the id
- * identifies the work.
+ * Whether a child workflow did not start because a workflow with this id runs or has run. Callers take it for started,
+ * since the id identifies the work.
  */
 export function isStartedAlready(error: unknown): boolean {
   return error instanceof WorkflowExecutionAlreadyStartedError;
@@ -22,7 +22,8 @@ export async function notify(signal: () => Promise<void>): Promise<boolean> {
 }
 
 /**
- * Signals that are sent without awaiting them. Continue-as-new would drop those still under way, so a run waits until `isEmpty`.
+ * Signals that are sent without awaiting them. Continue-as-new would drop those still under way, so a run waits until
+ * `isEmpty`.
  */
 export class Outbox {
   private readonly pending = new Set<Promise<boolean>>();

@@ -50,12 +50,12 @@ export interface Activities {
 export const heartbeatTimeout = 10_000;
 
 /**
- * Activity proxies of a cluster. The total timeout is long, because an API server or cloud that is unreachable is waited for
- * (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to change, its workflow
- * does that with timers.
+ * Activity proxies of a cluster. The total timeout is long, because an API server or cloud that is unreachable is
+ * waited for (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to
+ * change, its workflow does that with timers.
  *
- * `queue` puts the activities of all groups except packing on one task queue. It defaults to `urgent` in workflows that run on the
- * urgent queue themselves.
+ * `queue` puts the activities of all groups except packing on one task queue. It defaults to `urgent` in workflows that
+ * run on the urgent queue themselves.
  */
 export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefined = ownQueue(cluster)): Activities {
   const queues = taskQueues(cluster);

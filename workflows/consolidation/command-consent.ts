@@ -12,20 +12,21 @@ import type { Progress } from '../progress.js';
 import { questionOf } from './command-text.js';
 import type { EarlyEnd, EarlyOutcome } from './early-end.js';
 
-/** How often a command is validated while it waits for approval: prices and pods change. */
+/** How often a command is validated while it waits for approval, because prices and pods change meanwhile. */
 const validateEveryMs = 60 * 60_000;
 
 interface ConsentDeps {
   readonly oversight: Oversight;
   readonly progress: Progress;
   readonly publish: (reason: string, message: string) => Promise<void>;
-  /** Throws if the command no longer holds. */
+  /** Throws if the command is no longer valid. */
   readonly validate: () => Promise<unknown>;
   readonly endsEarly: (outcome: EarlyOutcome, why: string) => EarlyEnd;
 }
 
 /**
- * A person's approval of a command, where a policy wants it. The question ends when `disrupt` withdraws the command. Build it before the first await of the workflow, because it sets handlers.
+ * A person's approval of a command, where a policy requires it. The question ends when `disrupt` withdraws the command.
+ * Build it before the first await of the workflow, because it sets handlers.
  */
 export class CommandConsent {
   /** Why `disrupt` withdrew the command. */
@@ -72,7 +73,7 @@ export class CommandConsent {
     await oversight.gate();
   }
 
-  /** `disrupt` finds the question by its NodeClaims. */
+  /** Records the question on the NodeClaims, where `disrupt` finds it. */
   private async note({ priceBefore, priceAfter }: Decision, { timeoutMs }: ApprovalAsked): Promise<void> {
     const { cluster, reason, candidates } = this.input;
     const question = {
@@ -94,7 +95,7 @@ export class CommandConsent {
     }
   }
 
-  /** As `endIfWithdrawn`, for a command that people were asked about. */
+  /** As `endIfWithdrawn`, for a command that people were asked about: withdraws the question and publishes an event. */
   async publishIfWithdrawn(): Promise<void> {
     if (this.withdrawn === undefined) return;
     this.deps.oversight.withdrawQuestion();

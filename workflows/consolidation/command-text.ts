@@ -18,7 +18,7 @@ export function commandFacts({ reason, candidates, decision }: ConsolidateInput)
   };
 }
 
-/** The question that asks a person for approval, with the effect of a yes. */
+/** The question that asks a person for approval, and what happens after approval. */
 export function questionOf({ reason, candidates }: ConsolidateInput, decision: Decision): Question {
   const { replacements, podCount, priceBefore, priceAfter, policy } = decision;
   const nodes = more(
@@ -69,7 +69,7 @@ const movesText = (decision: Decision): string => more(movesOf(decision), decisi
 const movesOf = ({ moves, replacements }: Decision): readonly string[] =>
   moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
 
-/** `replacement-0-1` is the second new node. */
+/** In decisions `replacement-0-1` is the second new node. */
 function placeText(to: string, replacements: number): string {
   const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
   if (index === undefined) return to;

@@ -5,17 +5,19 @@ import { activitiesOf } from '../calls/proxies.js';
 
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 
-/** Validates a command: by another simulation before it begins, and against the API server after its nodes are tainted. */
+/**
+ * Validates a command: by another simulation before it begins, and against the API server after its nodes are tainted.
+ */
 export class CommandValidation {
   /** Nodes that pods are nominated to, and until when. */
   private readonly nominated = new Map<string, number>();
 
-  /** Nodes of disruptions that began before this one, besides those that its decision knows. */
+  /** Nodes of disruptions that began before this one and that its decision does not include. */
   private before: readonly string[] = [];
 
   constructor(private readonly input: ConsolidateInput) {}
 
-  /** From now on pods have no place on these nodes (people/one-after-another). */
+  /** Later validations place no pods on these nodes (people/one-after-another). */
   countAsGone(nodes: readonly string[]): void {
     this.before = nodes;
   }
@@ -25,8 +27,8 @@ export class CommandValidation {
   }
 
   /**
-   * The candidates that may still be disrupted (commands/validation), or why none may. `created`: replacements that exist
-   * already.
+   * The candidates that may still be disrupted (commands/validation), or why none may. `created`: replacements that
+   * exist already.
    */
   async validate(created: readonly string[]): Promise<readonly Candidate[] | string> {
     const { cluster, reason, candidates, decision } = this.input;
@@ -41,7 +43,10 @@ export class CommandValidation {
     return verdict.dropped[0]?.why ?? 'no candidate is left';
   }
 
-  /** Nodes that have to stay after all (commands/checked-after-the-taint), and the pause that holds all of them. */
+  /**
+   * Checks the tainted nodes once more (commands/checked-after-the-taint). Returns those that may not be disrupted, and
+   * a pause that applies to all of them.
+   */
   async confirm(deleting: readonly Candidate[]): Promise<Confirmed> {
     const { cluster, reason, decision } = this.input;
     const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));

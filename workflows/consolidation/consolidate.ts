@@ -26,10 +26,10 @@ const validationMs = 15_000;
 const launchMsPerNode = 80;
 
 /**
- * Carries out one command (commands/validation, commands/replacements-first): validates it after 15 seconds, asks for approval where a
- * policy wants it, taints the nodes once pauses and budgets let them go, launches the replacements, waits until they are initialized, and terminates
- * the nodes. Pauses and people stop it before each irreversible step: it undoes its steps, and begins anew afterwards. If it ends before the
- * drain, no taint is left.
+ * Carries out one command (commands/validation, commands/replacements-first): validates it after 15 seconds, asks for
+ * approval where a policy requires it, taints the nodes once pauses and budgets allow it, launches the replacements,
+ * waits until they are initialized, and terminates the nodes. Before each irreversible step a pause or a person can
+ * stop it: it then undoes its steps, and starts them again afterwards. If it ends before the drain, no taint is left.
  */
 export async function consolidate(input: ConsolidateInput): Promise<ConsolidateResult> {
   const run = new Consolidation(input);
@@ -46,7 +46,7 @@ class Consolidation {
   private readonly validation: CommandValidation;
   private readonly consent: CommandConsent;
   private readonly turn: Turn;
-  /** How long is left for the launch. */
+  /** The rest of the launch timeout, milliseconds. */
   private launchMs: number | undefined;
 
   constructor(private readonly input: ConsolidateInput) {
@@ -118,7 +118,7 @@ class Consolidation {
       const ready = await this.prepare(valid);
       const ended = ready === undefined ? undefined : await this.drain(ready);
       if (ended !== undefined) return ended;
-      // A pause or a person stopped it, and its steps are undone.
+      // A pause or a person stopped the command, and its steps are undone.
       await oversight.gate();
       await this.consent.publishIfWithdrawn();
       valid = await this.validate(this.launched);
@@ -126,10 +126,10 @@ class Consolidation {
     }
   }
 
-  /** The nodes that may go: validated, and approved where a policy wants it. */
+  /** Returns the nodes that may be disrupted: validated, and approved where a policy requires it. */
   private async begin(): Promise<readonly Candidate[]> {
     const { reason, candidates, decision, waits } = this.input;
-    // What its NodeClaims say that it waits for is taken back in every case.
+    // From here on `undo` also removes the record on the NodeClaims of what the command waits for.
     if (waits === true) this.replacement.noteTainted(reason, candidates);
     else await this.awaitValidation();
     await this.oversight.gate();
@@ -137,25 +137,31 @@ class Consolidation {
     if (decision?.approval === undefined || waits === true) return valid;
     this.replacement.noteTainted(reason, candidates);
     await this.consent.ask(decision, decision.approval);
-    // Hours may have passed.
+    // Waiting for the approval may have taken hours.
     return this.validate();
   }
 
-  /** While it waits for its turn there is nothing to carry on, but what it has launched. */
+  /**
+   * A command that waits for its turn needs no state from this run, except the replacements that it has launched. With
+   * those it ends, and the next search decides anew.
+   */
   private async continueAsNewIfLong(): Promise<void> {
     if (!(await isContinueAsNewDue(this.oversight)) || this.consent.isWithdrawn) return;
     if (this.launched.length > 0) throw this.endsEarly('abandoned', 'it was stopped too often: it is decided anew');
     await continueAsNew<typeof consolidate>({ ...this.input, waits: true });
   }
 
-  /** Taints the nodes, and launches what replaces them. Undefined if a pause or a person stops it: the steps are undone then. */
+  /**
+   * Taints the nodes, and launches their replacements. Undefined if a pause or a person stops the command: the steps
+   * are undone then.
+   */
   private async prepare(valid: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     const { decision } = this.input;
     const tainted = await this.taint(valid);
     let deleting = tainted === undefined ? undefined : await this.confirm(tainted);
     if (deleting === undefined || decision === undefined || decision.replacements.length === 0) return deleting;
     if (!(await this.launch(decision, deleting))) return this.undone();
-    // The launch took minutes: a pod may have got do-not-disrupt meanwhile.
+    // The launch took minutes: meanwhile a pod may have got the do-not-disrupt annotation.
     deleting = await this.confirm(deleting);
     return deleting;
   }
@@ -183,8 +189,8 @@ class Consolidation {
   }
 
   /**
-   * With replacements all nodes must be tainted; without, the command goes on with those that could be (commands/partly-tainted). Undefined
-   * after a wait.
+   * With replacements all nodes must be tainted; without, the command continues with the nodes that could be tainted
+   * (commands/partly-tainted). Undefined if it had to wait for its turn.
    */
   private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     const { reason, decision } = this.input;
@@ -207,7 +213,7 @@ class Consolidation {
     }
     await this.replacement.narrow(deleting);
     if (!consent.isApproved) return deleting;
-    // The decision did not know the disruptions that began before this one.
+    // The decision does not include the disruptions that began before this one, so it is validated again with them.
     this.validation.countAsGone(alongside);
     const still = new Set((await this.validate(this.launched)).map(({ node }) => node));
     const left = deleting.filter(({ node }) => still.has(node));
@@ -219,7 +225,10 @@ class Consolidation {
     return left;
   }
 
-  /** Checks the nodes once more after the taint, since pods may have landed on them just before it. Undefined if a pause stops it. */
+  /**
+   * Checks the nodes once more after the taint, since pods may have been scheduled to them just before it. Undefined if
+   * a pause stops the command.
+   */
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     if (this.oversight.isHeld) return this.undone();
     const { blocked, paused } = await this.validation.confirm(tainted);
@@ -235,8 +244,8 @@ class Consolidation {
   }
 
   /**
-   * Launches exactly the planned replacements, and waits until all are initialized (commands/replacements-first). Gives whether they are; while a
-   * pause or a person stops the command, the time for that stands still.
+   * Launches exactly the planned replacements, and waits until all are initialized (commands/replacements-first).
+   * Returns whether they are. The timeout does not count the time in which a pause or a person stops the command.
    */
   private async launch(decision: Decision, deleting: readonly Candidate[]): Promise<boolean> {
     const { oversight, progress, replacement } = this;
@@ -267,7 +276,7 @@ class Consolidation {
     return readiness.state === 'ready' && !oversight.isHeld;
   }
 
-  /** Undefined if a pause kept all nodes in the last moment: the steps are undone then. */
+  /** Undefined if no node was deleted, because of a pause: the steps are undone then. */
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult | undefined> {
     const { decision, cluster } = this.input;
     this.oversight.passPointOfNoReturn();
@@ -290,7 +299,10 @@ class Consolidation {
     return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), savedPerHour };
   }
 
-  /** A node that a pause keeps in the last moment, or whose NodeClaim the API server does not let go, is free again (commands/refused-deletions). */
+  /**
+   * If a pause prevents the deletion of the NodeClaim, or the API server refuses it, the node is released again
+   * (commands/refused-deletions).
+   */
   private async drainOne(candidate: Candidate): ReturnType<NodeReplacement['drain']> {
     const { claim, node, nodePool } = candidate;
     const { reason } = this.input;

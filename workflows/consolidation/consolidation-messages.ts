@@ -6,7 +6,7 @@ import type { DisruptionCommand, DisruptionReason } from '../../disruption/comma
 
 export interface ConsolidateInput extends DisruptionCommand {
   readonly cluster: string;
-  /** It waits for its turn, and is approved where that is asked for: an earlier run says so. */
+  /** Set when the run continues as new: the command waits for its turn, and has its approval if one is required. */
   readonly waits?: true;
 }
 
@@ -19,7 +19,7 @@ export interface ConsolidateResult {
   readonly savedPerHour: number;
 }
 
-/** What `measureSavings` needs to know of a finished command. */
+/** The data of a finished command that `measureSavings` needs. */
 export interface FinishedCommand {
   /** Workflow id of the disruption. */
   readonly id: string;
@@ -54,7 +54,10 @@ export interface SavingsMeasured {
   /** How many replacements still run, and how many are gone. */
   readonly running: number;
   readonly gone: number;
-  /** Nodes launched in the same NodePools since the command, other than its replacements: they may have used up the saving. */
+  /**
+   * Nodes launched in the same NodePools since the command, other than its replacements: they may have used up the
+   * saving.
+   */
   readonly launchedSince: number;
   readonly launchedSincePerHour: number;
 }

@@ -8,7 +8,10 @@ import { disruptionFinishedSignal, steeredSignal, steerSignal } from '../message
 /** How long evictions wait for steering. Without it pods may land elsewhere than planned, which does no harm. */
 const steeredWithinMs = 2_000;
 
-/** Evicted pods are created again and scheduled as kube-scheduler likes: steers them to the planned nodes. */
+/**
+ * Steers evicted pods to the planned nodes. Without that, kube-scheduler may place the pods that replace them on any
+ * node.
+ */
 export async function steerPodsTo(cluster: string, nodes: Decision['targets']): Promise<void> {
   const { workflowId } = workflowInfo();
   const targets = nodes.map(({ node }) => node);
@@ -19,7 +22,7 @@ export async function steerPodsTo(cluster: string, nodes: Decision['targets']): 
   if (isDelivered) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
 }
 
-/** Reports the end of a command to `disrupt`, with its outcome where that is known. */
+/** Reports the end of a command to `disrupt`, with its outcome if that is known. */
 export async function reportEnd(
   cluster: string,
   result?: ConsolidateResult,

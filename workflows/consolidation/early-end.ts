@@ -1,6 +1,6 @@
 import type { ConsolidateResult } from './consolidation-messages.js';
 
-/** How a command ends whose nodes are not removed. */
+/** The outcome of a command that removes no nodes. */
 export type EarlyOutcome = Exclude<ConsolidateResult['outcome'], 'done'>;
 
 /** Ends `consolidate` early with a result. */

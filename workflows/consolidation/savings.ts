@@ -20,7 +20,7 @@ interface CompletedCommand {
   readonly launched: readonly CreatedClaim[];
 }
 
-/** Starts `measureSavings` as an abandoned child, which goes on after the command has ended. */
+/** Starts `measureSavings` as an abandoned child, which continues after the command has ended. */
 export async function startMeasuring(
   { cluster, reason }: ConsolidateInput,
   { deleting, decision: { priceAfter, podCount }, launched }: CompletedCommand,

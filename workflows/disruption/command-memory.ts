@@ -9,9 +9,10 @@ const mostKept = 300;
 const failureBackOff = { firstMs: 15_000, longestMs: hour };
 
 /**
- * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts how often in a row
- * their pods were moved, which bounds chains of moves. For the candidates of a command that failed it counts the failures, and until
- * when they are not disrupted for the same reason, longer after each failure. Entries without a change for a day are dropped.
+ * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts how
+ * often in a row their pods were moved, which bounds chains of moves. For the candidates of a command that failed it
+ * counts the failures, and until when they are not disrupted for the same reason, longer after each failure. Entries
+ * without a change for a day are dropped.
  */
 export function remember(
   memory: readonly NodeMemory[],
@@ -47,10 +48,13 @@ export function remember(
   return [...byNode.values()].slice(-mostKept);
 }
 
-/** What people refused is on the NodePools. */
+/** Refusals by people are recorded on the NodePools instead. */
 const isRefusal = (outcome: DisruptionFinished['outcome']): boolean => outcome === 'rejected' || outcome === 'aborted';
 
-/** Pods come to empty nodes and leave them: only what failed would fail again at once. */
+/**
+ * An empty node may get pods and lose them again, so that other outcomes than a failure say nothing about the next
+ * attempt.
+ */
 function isOfItsPods(cause: DisruptionReason, outcome: DisruptionFinished['outcome']): boolean {
   return cause === 'Empty' && outcome !== 'done' && outcome !== 'failed';
 }

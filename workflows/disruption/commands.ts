@@ -19,7 +19,10 @@ interface CommandDeps {
   readonly outbox: Outbox;
 }
 
-/** Starts the `consolidate` of each decided command, as an abandoned child that goes on if `disrupt` ends, and signals those that run. */
+/**
+ * Starts the `consolidate` of each decided command, as an abandoned child that continues if `disrupt` ends, and signals
+ * running ones.
+ */
 export class Commands {
   constructor(private readonly deps: CommandDeps) {}
 
@@ -50,13 +53,19 @@ export class Commands {
     }
   }
 
-  /** Withdraws a question whose cause is gone: its workflow ends as `withdrawn`. Gives whether it runs. */
+  /**
+   * Withdraws a question whose cause is gone: its workflow ends as `withdrawn`. Returns whether that workflow is
+   * running.
+   */
   async withdraw({ workflowId, why, isSuperseded }: QuestionToWithdraw): Promise<boolean> {
     const withdrawal = { why, ...(isSuperseded === undefined ? {} : { isSuperseded }) };
     return notify(() => getExternalWorkflowHandle(workflowId).signal(withdrawSignal, withdrawal));
   }
 
-  /** Passes on which nodes pods are nominated to, because the validation of commands needs it (commands/validation). */
+  /**
+   * Signals to the running commands which nodes pods are nominated to, because their validation needs it
+   * (commands/validation).
+   */
   nominated(nodes: readonly NodeUntil[]): void {
     for (const { workflowId, candidates, wantsNominations } of this.deps.known.commands) {
       const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));

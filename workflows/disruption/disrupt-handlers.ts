@@ -48,7 +48,10 @@ interface Orders {
   readonly reconsider: (order: ReconsiderOrder) => Promise<readonly Refused[]>;
 }
 
-/** Sets the handlers of people's orders, which are written to Kubernetes. Call it when everything else is set up: an order may already be waiting. */
+/**
+ * Sets the handlers of people's orders, which are written to Kubernetes. Call it when everything else is set up: an
+ * order may already be waiting.
+ */
 export function handleOrders(progress: Progress, { pause, resume, reconsider }: Orders): void {
   handleWrittenOrder(progress, { signal: pauseSignal, update: pauseUpdate, check: checkPause, act: pause });
   handleWrittenOrder(progress, {
@@ -61,7 +64,10 @@ export function handleOrders(progress: Progress, { pause, resume, reconsider }: 
   });
 }
 
-/** Sets the handlers of queries, which answer from what is known, and of `whyNot`, which looks. */
+/**
+ * Sets the handlers of queries, which answer from the state of the workflow, and of the update `whyNot`, which reads
+ * the cluster.
+ */
 export function handleQueries(known: KnownState, activities: Activities): void {
   const { lastFindings } = known;
   const explained = async (node: string): Promise<NodeVerdict> => {

@@ -33,13 +33,17 @@ const settleMs = 1000;
 const slowPollMs = 5 * 60_000;
 /** How often to search for disruption taints whose workflow has ended. */
 const taintCheckMs = 60_000;
-/** Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three minutes. */
+/**
+ * Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three
+ * minutes.
+ */
 const passTimeout = '10 minutes';
 const undecidedFact = 'no command found since';
 
 /**
- * Decides which nodes to disrupt, and starts one `consolidate` per command. It counts nothing and keeps no pauses: whoever taints a node
- * does (budgets/counted-at-the-taint). Losing it changes nothing but the next search. People pause disruption here.
+ * Decides which nodes to disrupt, and starts one `consolidate` per command. It neither counts budgets nor keeps pauses:
+ * both are checked when a node is tainted (budgets/counted-at-the-taint). If its state is lost, only the next search is
+ * affected. People send their pauses to this workflow.
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
@@ -106,7 +110,7 @@ class DisruptRun {
     this.steering.end(workflowId);
   }
 
-  /** Removes what is left over of disruptions whose workflow has ended, and forgets commands of such. */
+  /** Removes taints of disruptions whose workflow has ended, and forgets commands whose workflow has ended. */
   private async removeLeftOverTaints(): Promise<void> {
     this.taintCheckAt = workflowNow() + taintCheckMs;
     const isSteering = this.steering.state !== undefined;
@@ -115,7 +119,7 @@ class DisruptRun {
       this.activities.kube.releaseStrays({ commands, ...(isSteering ? { isSteering } : {}) }),
     );
     if (released.length > 0) {
-      // Their pods were planned elsewhere by a workflow that is gone and takes nothing back (commands/given-back).
+      // The ended workflow had their pods planned on other nodes and cannot revoke that itself (commands/given-back).
       const stay = { nodes: released, until: 0, marks: [], every: true };
       const provision = getExternalWorkflowHandle(workflowIds.provision(this.input.cluster));
       this.outbox.send(() => provision.signal(deletingNodesSignal, stay));
@@ -147,12 +151,14 @@ class DisruptRun {
     this.progress.addFacts({ [undecidedFact]: known.lastFindings.note(found) });
     watchdog.enter('starting the commands');
     for (const question of found.moot ?? []) {
-      // Of one that has ended the NodeClaims are still to be put right.
+      // If the question's workflow has ended, its marks on the NodeClaims have to be removed: search for them in the
+      // next round.
       if (!(await this.commands.withdraw(question))) this.taintCheckAt = 0;
     }
     // One command that cannot be started does not stop the others; the next round tries it again.
     await settleInTurn(found.commands, (command) => this.commands.start(command));
-    // A method that found commands ends the search: the methods after it have yet to search (candidates/methods-in-order).
+    // A method that found commands ends the search: the methods after it have yet to search
+    // (candidates/methods-in-order).
     if (found.again === true) this.changes.note();
     this.wakeAt = Math.min(found.nextCheckAt ?? Number.POSITIVE_INFINITY, workflowNow() + this.longestRestMs);
     this.progress.addFacts({
@@ -161,7 +167,7 @@ class DisruptRun {
     });
   }
 
-  /** Commands may end without a word, as when somebody terminates them. */
+  /** Commands may end without a signal, for example when their workflow is terminated. */
   private get longestRestMs(): number {
     return this.known.commands.length > 0 ? taintCheckMs : slowPollMs;
   }
@@ -188,7 +194,7 @@ class DisruptRun {
     return left;
   }
 
-  /** Orders are carried out in the order in which they came: the last one holds. */
+  /** Orders are carried out in the order in which they arrive, so that the last one applies. */
   private inTurn<T>(order: () => Promise<T>): Promise<T> {
     const done = this.lastOrder.then(order);
     this.lastOrder = done.catch(() => undefined);

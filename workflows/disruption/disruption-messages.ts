@@ -23,7 +23,7 @@ export interface DisruptState {
   readonly nominations: readonly NodeUntil[];
   /** Commands that were started and have not reported their end. */
   readonly commands: readonly RunningDisruption[];
-  /** What is remembered of nodes after commands (disruption/command-memory.ts). */
+  /** The memory of nodes after commands (disruption/command-memory.ts). */
   readonly memory?: readonly NodeMemory[];
   readonly steering?: SteeringState;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
@@ -48,7 +48,7 @@ export interface SteeringState {
 }
 
 /**
- * What is remembered of a node after commands, so that its pods are not moved again and again, nor a failed command repeated at
+ * The memory of a node after commands, so that its pods are not moved again and again, nor a failed command repeated at
  * once.
  */
 export interface NodeMemory {
@@ -58,11 +58,11 @@ export interface NodeMemory {
   readonly at: number;
   /** How many commands in a row have moved its pods. */
   readonly depth?: number;
-  /** How many commands for it failed in a row, until when it is therefore left alone, and why. */
+  /** How many consecutive commands for it failed, until when it is therefore not disrupted, and why. */
   readonly failures?: number;
   readonly keptUntil?: number;
   readonly why?: string;
-  /** Reason of the last failed command: for other reasons the node is not left alone. */
+  /** Reason of the last failed command: for other reasons the node may be disrupted. */
   readonly reason?: DisruptionReason;
 }
 
@@ -72,7 +72,7 @@ export interface RunningDisruption {
   readonly candidates: readonly CandidateRef[];
   /** Milliseconds of the epoch. */
   readonly since: number;
-  /** Whether people are asked about it. */
+  /** Whether the command requires approval. */
   readonly asks?: boolean;
   /** Whether it wants `nominated` signals about its nodes. */
   readonly wantsNominations?: boolean;
@@ -89,7 +89,7 @@ export interface OpenQuestion extends RunningDisruption {
 /** A node that may not be disrupted now, and what it waits for. `Gone`: the node does not exist any more. */
 export interface RefusedNode {
   readonly node: string;
-  /** In words. */
+  /** For people. */
   readonly why: string;
   readonly for: 'Budget' | 'Pause' | 'Gone';
 }
@@ -103,7 +103,8 @@ export interface QuestionToWithdraw {
 }
 
 /**
- * A command that a person rejected or aborted, or nobody approved in time. It is not proposed again for its reason until `until`.
+ * A command that a person rejected or aborted, or that was not approved in time. It is not proposed again for its
+ * reason until `until`.
  */
 export interface Refused {
   readonly reason: DisruptionReason;
@@ -145,9 +146,14 @@ export interface PoolCapacity {
   readonly nodes: number;
   /** Dollars per hour. */
   readonly pricePerHour: number;
-  /** For the pods that run on them, on new nodes of the pool (surfaces/least-possible); absent where it is not known. */
+  /**
+   * For the pods that run on them, on new nodes of the pool (surfaces/least-possible); absent where it is not known.
+   */
   readonly leastPossiblePerHour?: number;
-  /** So many of these pods are left out of it: nothing could be launched for them now; absent for none. */
+  /**
+   * Number of these pods that the price does not include, because nothing could be launched for them now; absent for
+   * none.
+   */
   readonly leastPossibleWithout?: number;
 }
 
@@ -183,7 +189,7 @@ export interface NextWindow {
   readonly reason?: DisruptionReason;
 }
 
-/** What `disrupt` found when it last looked for commands. */
+/** The results of the last search of `disrupt` for commands. */
 export interface DisruptionPlan {
   /** ISO 8601. */
   readonly at: string;
@@ -211,7 +217,7 @@ export interface DisruptionFinished {
   readonly targets?: readonly { readonly node: string; readonly nodePool: string }[];
 }
 
-/** A command begins to drain: steer its pods. `disruptionFinished` ends that. */
+/** A command begins to drain: steer its pods until `disruptionFinished`. */
 export const steerSignal = defineSignal<[MoveTargets]>('steer');
 /** The answer to `steer`: the soft taints are written. */
 export const steeredSignal = defineSignal('steered');

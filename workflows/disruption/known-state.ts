@@ -7,7 +7,10 @@ import { Nominations } from './nominations.js';
 
 const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
 
-/** What `disrupt` knows besides the cluster, and carries to its next run. Without it the next search knows less, and nothing else changes. */
+/**
+ * The state of `disrupt` that is not in the cluster and that continue-as-new carries. If it is lost, the next search
+ * knows less, and nothing else changes.
+ */
 export class KnownState {
   readonly nominations: Nominations;
   readonly lastFindings: LastFindings;
@@ -63,7 +66,7 @@ export class KnownState {
   finish(finished: DisruptionFinished): void {
     const ended = this.started.find(({ workflowId }) => workflowId === finished.workflowId);
     this.end(finished.workflowId);
-    // The state may have been lost since the command began; its targets are remembered all the same.
+    // The state may have been lost since the command began; its targets are remembered nevertheless.
     this.memory = remember(this.memory, finished, ended ?? unknownCommand, workflowNow());
   }
 

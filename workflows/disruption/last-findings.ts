@@ -12,7 +12,7 @@ import { nextWindowOf, planOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time.js';
 
-/** What the last search for commands found, and answers to people's queries from it. */
+/** The results of the last search for commands, from which people's queries are answered. */
 export class LastFindings {
   private found: (DisruptionsFound & { readonly at: string }) | undefined;
   private details: DisruptionDetails | undefined;
@@ -64,7 +64,7 @@ export class LastFindings {
     return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
   }
 
-  /** A node that nothing protects may still wait for something, which only the last search knows. */
+  /** A node that nothing protects may still wait for something, which is only known from the last search. */
   withWait(verdict: NodeVerdict): NodeVerdict {
     if (verdict.verdict !== 'may go') return verdict;
     const waits = this.details?.waits?.find(({ nodes }) => nodes.includes(verdict.node));

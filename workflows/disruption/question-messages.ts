@@ -4,7 +4,7 @@ import type { Refused } from './disruption-messages.js';
 
 /* Commands that wait for approval, and refused ones. workflows/messages.ts exports these messages. */
 
-/** Takes back refusals: those of a node, of a NodePool, or all. */
+/** Revokes refusals: those of a node, of a NodePool, or all. */
 export interface ReconsiderOrder extends Order {
   /** Name of a node or NodeClaim. */
   readonly node?: string;
@@ -14,7 +14,9 @@ export interface ReconsiderOrder extends Order {
 
 export interface Withdrawal {
   readonly why: string;
-  /** Whether another command for the same nodes replaces it, so that they are not left alone for a while. */
+  /**
+   * Whether another command for the same nodes replaces it: the end then does not count as a failure of these nodes.
+   */
   readonly isSuperseded?: boolean;
 }
 

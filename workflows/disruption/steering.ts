@@ -8,8 +8,8 @@ import { notify } from '../calls/other-workflows.js';
 import { counted } from '../../core/text.js';
 
 /**
- * Steering ends after this time even if the drain goes on: the drain is then blocked, and new pods should not be kept off other
- * nodes for so long.
+ * Steering ends after this time even if the drain continues: the drain is then blocked, and new pods should not be kept
+ * off other nodes for so long.
  */
 const steeredForMs = 5 * 60_000;
 /** Bounds the state that continue-as-new carries. Further commands are carried out without steering. */
@@ -18,8 +18,9 @@ const removalBackOff = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
  * While nodes are drained, puts a soft taint (`PreferNoSchedule`) on all nodes other than the planned targets, so that
- * kube-scheduler prefers the targets for the evicted pods. Commands at the same time share their targets. No other code writes
- * this taint, and it is removed when no command drains. Adds no events to the history while no command asks for it.
+ * kube-scheduler prefers the targets for the evicted pods. Commands at the same time share their targets. No other code
+ * writes this taint, and it is removed when no command drains. Adds no events to the history while no command asks for
+ * it.
  */
 export class Steering {
   private commands: readonly SteeredCommand[];

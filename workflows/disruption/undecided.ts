@@ -7,8 +7,8 @@ const reportAfterMs = 10 * 60_000;
 const mostText = 500;
 
 /**
- * Watches for a long time with candidates (consolidatable or drifted nodes) and no command. Shows since when and what holds them
- * back, so that people see that `disrupt` is not stuck.
+ * Watches for a long time with candidates (consolidatable or drifted nodes) and no command. Shows since when and what
+ * holds them back, so that people see that `disrupt` is not stuck.
  */
 export class UndecidedWatch {
   private shown: Undecided | undefined;

@@ -33,9 +33,9 @@ const stoppedMs = 30 * 24 * hour;
 type Live = Extract<RolloutView, { state: 'live' }>;
 
 /**
- * Replaces the drifted nodes of one NodePool in waves, as `driftRollout` of its policy says: a canary, then ever larger waves,
- * each with a soak after its last node is up. If too many replacements fail, the rollout stops and asks a person, or rolls back
- * to the last good template; a person can order a rollback at any time. The rollout ends as
+ * Replaces the drifted nodes of one NodePool in waves, as `driftRollout` of its policy says: a canary, then ever larger
+ * waves, each with a soak after its last node is up. If too many replacements fail, the rollout stops and asks a
+ * person, or rolls back to the last good template; a person can order a rollback at any time. The rollout ends as
  * superseded when the template changes again.
  */
 export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
@@ -132,8 +132,8 @@ class Rollout {
   }
 
   /**
-   * Ends the rollout after a refusal or a question without an answer. Recorded on the NodePool, so that no rollout starts again for
-   * this template.
+   * Ends the rollout after a refusal or a question without an answer. Recorded on the NodePool, so that no rollout
+   * starts again for this template.
    */
   async stop(outcome: 'rejected' | 'stopped' | 'aborted', reason: string): Promise<ReplaceDriftedResult> {
     const { nodePool, poolUid, hash } = this.input;
@@ -240,8 +240,8 @@ class Rollout {
   }
 
   /**
-   * If too many replacements failed: rolls back, or asks a person whether to go on. Returns a result if the rollout ends with
-   * that.
+   * If too many replacements failed: rolls back, or asks a person whether to continue. Returns a result if the rollout
+   * ends with that.
    */
   private async stopWhenTooManyFailed(rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
     if (!this.isStopped(rules)) return undefined;
@@ -275,8 +275,8 @@ class Rollout {
   }
 
   /**
-   * Carries out a rollback: cancels replacements that can still be undone, and writes the last good template back to the
-   * NodePool.
+   * Carries out a rollback: cancels replacements that can still be undone, and writes the last good template back to
+   * the NodePool.
    */
   private async rollBack(order: Order): Promise<Explanation> {
     const { nodePool, poolUid, hash } = this.input;

@@ -4,7 +4,10 @@ import { rollbackSignal, rollbackUpdate } from '../messages.js';
 import { checkActor, handleOrderSignal } from '../people/orders.js';
 import type { Progress } from '../progress.js';
 
-/** Sets the handlers of `rollback`, as update and as signal. Unlike other orders it calls Kubernetes before it is answered. */
+/**
+ * Sets the handlers of `rollback`, as update and as signal. Unlike other orders it calls Kubernetes before it is
+ * answered.
+ */
 export function handleRollback(progress: Progress, rollBack: (order: Order) => Promise<Explanation>): void {
   setUpdateHandler(rollbackUpdate, rollBack, checkActor);
   const signalled = async (order: Order): Promise<void> => {

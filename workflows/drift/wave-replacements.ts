@@ -14,7 +14,7 @@ import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { replaceNode } from '../replacement/replace-node.js';
 
-/** Timeout for the replacement of one node. Launch and registration have shorter timeouts of their own. */
+/** Timeout for the replacement of one node. Launch and registration have their own, shorter timeouts. */
 const replaceWithinMs = 3_600_000;
 
 interface WaveDeps {
@@ -28,7 +28,7 @@ interface WaveDeps {
   readonly onFailed: (why: string) => void;
 }
 
-/** The nodes of a wave, each replaced by a `replaceNode` that waits for its turn. */
+/** The nodes of a wave. Each is replaced by a `replaceNode`, which waits for its turn. */
 export class WaveReplacements {
   /** Ids of the `replaceNode` workflows that are running. */
   private readonly running = new Set<string>();
@@ -45,7 +45,7 @@ export class WaveReplacements {
     const all = replaced.finally(() => void (state.isOver = true));
     await Promise.race([all, condition(() => state.isOver || oversight.isAborted || isChanged())]);
     oversight.throwIfAborted();
-    // Those that wait for their turn are not begun any more.
+    // Replacements that still wait for their turn are not started any more.
     if (!state.isOver) this.signalAll((id) => getExternalWorkflowHandle(id).signal(withdrawSignal, { why: 'its rollout has changed' })); // prettier-ignore
     const ended = await all;
     return ended.filter((launched) => launched !== undefined);
@@ -71,7 +71,7 @@ export class WaveReplacements {
         onReplaced();
         return replacements;
       }
-      // One that was withdrawn goes with a later wave.
+      // A node whose replacement was withdrawn is part of a later wave.
       if (outcome !== 'withdrawn') onFailed(`${node}: ${reason ?? outcome}`);
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw error;

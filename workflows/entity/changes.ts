@@ -2,8 +2,8 @@ import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 
 /**
- * The changes that were signalled to an entity workflow. One event causes many signals, such as the rollout of a Deployment, so it
- * waits until they have settled and does one round for all.
+ * The changes that were signalled to an entity workflow. One event causes many signals, such as the rollout of a
+ * Deployment, so it waits until they have settled and does one round for all.
  */
 export class Changes {
   private isNew = true;

@@ -8,8 +8,8 @@ const retryBackOff = { firstMs: 1_000, longestMs: 10_000 };
 const asideBackOff = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
- * Retries for entity workflows. An activity whose own retries are exhausted is tried again with back-off, and shown meanwhile as
- * phase `retrying`. Cancellations and bugs of the workflow code are rethrown.
+ * Retries for entity workflows. An activity whose own retries are exhausted is tried again with back-off, and shown
+ * meanwhile as phase `retrying`. Cancellations and bugs of the workflow code are rethrown.
  */
 export class FailedSteps {
   private failures = 0;
@@ -23,8 +23,8 @@ export class FailedSteps {
   }
 
   /**
-   * Does `work` once. After a failure, `again` is called, so that the next round does it again, and the back-off is waited for.
-   * `HistoryFull` is thrown after `again`: the next run does the work.
+   * Does `work` once. After a failure it calls `again`, so that the next round repeats the work, and waits for the
+   * back-off. `HistoryFull` is thrown after `again`: the next run does the work.
    */
   async attempt<T>(what: string, work: () => Promise<T>, again: () => void): Promise<T | undefined> {
     try {
@@ -59,8 +59,8 @@ export class FailedSteps {
 }
 
 /**
- * Repeats `step` beside the main loop of an entity workflow, with back-off after failures. A failure does not affect the main
- * loop. Ends on cancellation.
+ * Repeats `step` concurrently with the main loop of an entity workflow, with back-off after failures. A failure does
+ * not affect the main loop. Ends on cancellation.
  */
 export async function repeatForever(what: string, step: () => Promise<void>): Promise<void> {
   for (let failures = 0; ;) {

@@ -3,8 +3,8 @@ import type { Workflow } from '@temporalio/workflow';
 import { HistoryFull, isHistoryLong } from '../history-limit.js';
 
 /**
- * How long a run waits for work under way before it continues as new. Work that is cut off then is repeated by the next run from
- * the carried state.
+ * How long a run waits for work under way before it continues as new. Work that is cut off then is repeated by the next
+ * run from the carried state.
  */
 const settleMs = 60_000;
 
@@ -15,13 +15,16 @@ interface Entity<Result, Args extends unknown[]> {
   readonly next: () => Args;
   /** Whether no handler runs and no signal is being sent, neither of which is in the carried state. */
   readonly isIdle?: () => boolean;
-  /** Whether a person's order waits for the next round. Orders are not carried over, so the run goes on until they are done. */
+  /**
+   * Whether a person's order waits for the next round. Orders are not carried over, so the run continues until they are
+   * done.
+   */
   readonly hasOrders?: () => boolean;
 }
 
 /**
- * The main loop of an entity workflow: rounds until one ends the workflow, whose result is returned, or until the history is long,
- * when it continues as new.
+ * The main loop of an entity workflow: rounds until one ends the workflow, whose result is returned, or until the
+ * history is long, when it continues as new.
  */
 export async function runEntity<F extends Workflow, Result = Awaited<ReturnType<F>>>({
   round,

@@ -2,7 +2,10 @@ import { workflowNow } from '../clock.js';
 import type { Progress } from '../progress.js';
 import { timeText } from '../../core/time.js';
 
-/** Shows which step a piece of work is at and since when. That a step takes too long is found by the operator (operator/stuck). */
+/**
+ * Shows the current step of a piece of work, and since when. The operator finds steps that take too long
+ * (operator/stuck).
+ */
 export class Watchdog {
   constructor(private readonly progress: Progress) {}
 

@@ -26,20 +26,20 @@ const hour = 3_600_000;
 const rereadEveryMs = 24 * hour;
 /** Pause between attempts to replace a node. */
 const retryMs = 10 * 60_000;
-/** Between attempts to delete a NodeClaim that the API server does not let go. */
+/** Between attempts to delete a NodeClaim whose deletion the API server refuses. */
 const refusedBackOff = { firstMs: 60_000, longestMs: hour };
-/** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
+/** Timeout of one attempt. Launch and registration have their own, shorter timeouts. */
 const attemptMs = hour;
-/** Between looks whether a pause is over that keeps a node past its hard deadline. */
+/** Between checks whether a pause has ended that keeps a node beyond its hard deadline. */
 const pausedBackOff = { firstMs: 10_000, longestMs: 5 * 60_000 };
 
 type Live = Extract<ExpirationView, { state: 'live' }>;
 
 /**
- * Removes a node at `expireAfter`, as the policy of its NodePool says (expiration/replaced-first). `ReplaceFirst` waits for its
- * turn (budgets, windows, rates, pauses), has replacements launched, and drains when they are initialized. Past the
- * policy's hard deadline the node is drained without a replacement, unless a pause or a person holds it. `Forceful` deletes at
- * expireAfter without turn or approval, as Karpenter does.
+ * Removes a node at `expireAfter`, as the policy of its NodePool says (expiration/replaced-first). `ReplaceFirst` waits
+ * for its turn (budgets, windows, rates, pauses), has replacements launched, and drains when they are initialized. Past
+ * the policy's hard deadline the node is drained without a replacement, unless a pause or a person holds it. `Forceful`
+ * deletes at expireAfter without turn or approval, as Karpenter does.
  */
 export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResult> {
   const run = new Expiration(input);
@@ -64,7 +64,7 @@ class Expiration {
   private replacement: NodeReplacement;
   private changed = false;
   private isExpedited = false;
-  /** How often in a row a pause or the API server kept the node at the last moment. */
+  /** Consecutive times that a pause or the API server prevented the deletion of the node. */
   private refusals = 0;
   private agreed: boolean;
 
@@ -89,7 +89,7 @@ class Expiration {
     const view = await this.untilDue();
     if (view === undefined) return this.end('gone');
     for (;;) {
-      // `Forceful`, as under Karpenter: neither budgets nor pauses hold it.
+      // As under Karpenter, neither budgets nor pauses apply to `Forceful`.
       const ended = await (view.mode === 'Forceful' ? this.terminate('forced') : this.replaceFirst());
       if (ended !== undefined) return ended;
       await this.continueAsNewIfLong();
@@ -104,8 +104,8 @@ class Expiration {
   }
 
   /**
-   * The node is not to expire. Recorded on the NodeClaim, because the history of this workflow is deleted some time after its
-   * end.
+   * The node is not to expire. Recorded on the NodeClaim, because the history of this workflow is deleted some time
+   * after its end.
    */
   async decline(outcome: 'rejected' | 'aborted', why: string): Promise<ExpireNodeResult> {
     await this.activities.kube.declineExpiration.executeWithOptions({ summary: why }, [
@@ -120,7 +120,10 @@ class Expiration {
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** Waits until the expiration is due. Reads the policy again once a day, since it may change. Undefined if the NodeClaim is gone. */
+  /**
+   * Waits until the expiration is due. Reads the policy again once a day, since it may change. Undefined if the
+   * NodeClaim is gone.
+   */
   private async untilDue(): Promise<Live | undefined> {
     for (;;) {
       const view = await this.readView();
@@ -175,7 +178,10 @@ class Expiration {
     return undefined;
   }
 
-  /** Asks for approval where the policy wants it. After a no the node stays until the hard deadline, if there is one. */
+  /**
+   * Asks for approval where the policy requires it. After a rejection the node stays until the hard deadline, if there
+   * is one.
+   */
   private async consent(view: Live): Promise<ExpireNodeResult | undefined> {
     if (this.agreed || view.approval === undefined) return undefined;
     const question = {
@@ -198,7 +204,9 @@ class Expiration {
     return after === undefined ? this.end('gone') : this.terminate('forced', unlessPaused(after.candidate));
   }
 
-  /** Launches the replacement and waits until it is initialized. Undoes the steps if the attempt is stopped or fails. */
+  /**
+   * Launches the replacement and waits until it is initialized. Undoes the steps if the attempt is stopped or fails.
+   */
   private async replace(
     view: Live,
     candidate: Candidate,
@@ -238,7 +246,10 @@ class Expiration {
     await this.oversight.wait(wait, { summary: waitingFor, until: () => this.changed, retryable: true });
   }
 
-  /** Undefined where a pause kept the node, as the last argument lets it: the policy and the node have to be read again. */
+  /**
+   * Undefined if a pause or the API server prevented the deletion, as `more` allows: the policy and the node have to be
+   * read again.
+   */
   private async terminate(
     outcome: 'replaced' | 'forced',
     more: Pick<DrainRequest, 'unlessPaused' | 'unlessRefused'> = {},
@@ -250,7 +261,7 @@ class Expiration {
     const end = await this.replacement.drain({ claim, nodePool, reason: 'expired', ...more });
     if (!('why' in end)) return this.end(outcome);
     await this.replacement.undoDrain(this.oversight);
-    // The node is free meanwhile, and counts against no budget.
+    // The node is released meanwhile, and counts against no budget.
     const wait = backOffMs(++this.refusals, end.state === 'paused' ? pausedBackOff : refusedBackOff);
     this.progress.enter('waiting', { waitingFor: end.why, until: workflowNow() + wait });
     await this.oversight.wait(wait, { summary: 'try the deletion again', until: () => this.changed, retryable: true });
@@ -266,7 +277,7 @@ class Expiration {
   }
 }
 
-/** Without a node no pause of a node applies. */
+/** Without a node, pauses of single nodes do not apply. */
 const unlessPaused = (candidate: Candidate | undefined): Pick<DrainRequest, 'unlessPaused' | 'unlessRefused'> => ({
   unlessPaused: { reason: 'Expired', node: candidate?.node ?? '' },
   unlessRefused: true,

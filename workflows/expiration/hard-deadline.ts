@@ -1,7 +1,7 @@
 import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowNow } from '../clock.js';
 
-/** When the policy's hard deadline removes the node without a replacement; without it there is no such time. */
+/** When the node is removed without a replacement; absent if the policy has no hard deadline. */
 type HardDeadline = Pick<Extract<ExpirationView, { state: 'live' }>, 'mustGoAt'>;
 
 /** Time until the hard deadline, milliseconds, at least 1; unlimited if there is none. */

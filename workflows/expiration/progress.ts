@@ -3,7 +3,7 @@ import type { ExpireNodeInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 
-/** What `expireNode` shows of itself in Temporal. */
+/** Summary, search attributes and facts of `expireNode` in Temporal. */
 export function expirationProgress({ cluster, claim, nodePool, expiresAt }: ExpireNodeInput): Progress {
   return new Progress(
     `Expiration of ${claim.name}`,

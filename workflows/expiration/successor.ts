@@ -5,8 +5,8 @@ import { NodeReplacement } from '../replacement/replacement.js';
 type Successor = NonNullable<Extract<ExpirationView, { state: 'live' }>['successor']>;
 
 /**
- * A node of a static NodePool is replaced by exactly one node of that NodePool, whatever pods it has (expiration/static-successor).
- * `current`: the replacement of the attempt before, whose NodeClaims are kept.
+ * A node of a static NodePool is replaced by exactly one node of that NodePool, whatever pods it has
+ * (expiration/static-successor). `current`: the replacement of the attempt before, whose NodeClaims are kept.
  */
 export function bySuccessor(cluster: string, current: NodeReplacement, successor: Successor): NodeReplacement {
   const { source } = current;

@@ -37,18 +37,18 @@ const withEndTime: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_
 const endsProtection: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
 
 /**
- * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are tainted before any is
- * drained.
+ * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are tainted before any
+ * is drained.
  */
 const inspectPriority = { priorityKey: 1 };
 
 type Known = Extract<InstanceView, { state: 'known' }>;
 
 /**
- * Handles the interruption of one instance (interruption/replaced-first). A notice taints the node and has a replacement
- * launched at once; a pod is evicted when that is initialized, or when its grace period leaves no more time. A rebalance
- * recommendation does the same where the policy of the NodePool says so, and a later notice is handled by the same workflow.
- * Repeated and outdated notices change nothing.
+ * Handles the interruption of one instance (interruption/replaced-first). A notice taints the node and has a
+ * replacement launched at once; a pod is evicted when that is initialized, or when its grace period leaves no more
+ * time. A rebalance recommendation does the same where the policy of the NodePool says so, and a later notice is
+ * handled by the same workflow. Repeated and outdated notices change nothing.
  */
 export async function handleInterruption(input: HandleInterruptionInput): Promise<HandleInterruptionResult> {
   const interruption = new Interruption(input);
@@ -107,8 +107,8 @@ class Interruption {
   }
 
   /**
-   * Searches for the NodeClaim of the instance until the notice has expired: the instance id may not be written to the NodeClaim
-   * yet.
+   * Searches for the NodeClaim of the instance until the notice has expired: the instance id may not be written to the
+   * NodeClaim yet.
    */
   private async inspectUntilKnown(notice: InterruptionNotice): Promise<InstanceView> {
     const until = notice.at + noticeMs;
@@ -133,8 +133,8 @@ class Interruption {
   }
 
   /**
-   * Launches replacements on a recommendation. Returns whether they are initialized, so that the node can be drained before it is
-   * interrupted.
+   * Launches replacements on a recommendation. Returns whether they are initialized, so that the node can be drained
+   * before it is interrupted.
    */
   private async replaceAhead(view: Known, { kind }: InterruptionNotice): Promise<boolean> {
     const { nodeName } = view;
@@ -167,7 +167,10 @@ class Interruption {
     this.progress.addFacts({ replacement: await this.awaitReplacement(view, nodeName, notice) });
   }
 
-  /** Until the replacement is up or no pod can wait for it. Pods that cannot are evicted meanwhile. */
+  /**
+   * Waits until the replacement is initialized, or until no pod can wait for it any longer. Pods that cannot wait
+   * longer are evicted meanwhile.
+   */
   private async awaitReplacement({ claim, longestGraceMs }: Known, nodeName: string, { at, kind }: InterruptionNotice) {
     const instanceEndsAt = at + noticeMs;
     const due = { claim, nodeName, known: [], since: workflowNow(), reason: kind, instanceEndsAt };
@@ -247,7 +250,7 @@ class Interruption {
     await notify(() => getExternalWorkflowHandle(workflowId).signal(expediteSignal, { ...order, reason: notice.kind }));
   }
 
-  /** That workflow goes on: how much time it leaves is not known here. */
+  /** The other workflow continues the drain, so the time that is left at its end is not known here. */
   private handedOver(workflowId: string): HandleInterruptionResult {
     this.progress.enter('done', { facts: { 'drained by': workflowId } });
     return this.result('handed-over');

@@ -18,13 +18,16 @@ export interface HandleInterruptionInput {
 }
 
 export interface HandleInterruptionResult {
-  /** `handed-over`: another workflow was terminating the node already. It was sent the deadline or the end of the instance, if the notice gave one. */
+  /**
+   * `handed-over`: another workflow was already terminating the node. It was sent the deadline or the end of the
+   * instance, if the notice has one.
+   */
   readonly outcome: 'unknown-instance' | 'noted' | 'drained' | 'handed-over';
   readonly kinds: readonly string[];
   readonly replacements: readonly string[];
   /**
-   * Seconds from the end of the drain to the end of the instance, where the cloud announced that; negative if the drain took too
-   * long.
+   * Seconds from the end of the drain to the end of the instance, where the cloud announced that; negative if the drain
+   * took too long.
    */
   readonly secondsToSpare?: number;
 }

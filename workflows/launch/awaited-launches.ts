@@ -6,9 +6,9 @@ import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 
 /**
- * How often the NodeClaims are read while waiting, because launches that another workflow started send no signal here. It is not
- * a multiple of the launch's own poll of a minute: the read would come at the same moment as the signal. Besides, the
- * time-skipping test server loses a timer that fires in the workflow task that cancels it.
+ * How often the NodeClaims are read while waiting, because launches that another workflow started send no signal here.
+ * It is not a multiple of the launch's own poll of a minute: the read would come at the same moment as the signal.
+ * Besides, the time-skipping test server loses a timer that fires in the workflow task that cancels it.
  */
 const readEveryMs = 35_000;
 
@@ -32,7 +32,7 @@ export class AwaitedLaunches {
   }
 
   /**
-   * `failed` once a launch did not succeed: what still comes up beside it cannot change that. `ready` once all have succeeded; undefined
+   * `failed` once a launch did not succeed, whatever becomes of the others; `ready` once all have succeeded; undefined
    * before.
    */
   verdict(claims: readonly ClaimRef[]): 'ready' | 'failed' | undefined {
@@ -41,7 +41,7 @@ export class AwaitedLaunches {
     return outcomes.includes(undefined) ? undefined : 'ready';
   }
 
-  /** What became of the first launch that did not succeed, in words; undefined where all did or are under way. */
+  /** Describes the first launch that did not succeed; undefined if all have succeeded or are under way. */
   firstFailure(claims: readonly ClaimRef[]): string | undefined {
     for (const { uid, name } of claims) {
       const settlement = this.settled.get(uid);

@@ -19,7 +19,9 @@ type Attempt = LaunchInstanceResult | 'stopped';
 interface AttemptDeps {
   readonly activities: Activities;
   readonly progress: Progress;
-  /** Cancelled when the launch has to stop. An attempt under way runs to its end, since it may have created an instance. */
+  /**
+   * Cancelled when the launch has to stop. An attempt under way runs to its end, since it may have created an instance.
+   */
   readonly scope: CancellationScope;
   readonly stopped: () => boolean;
 }
@@ -32,9 +34,9 @@ export class LaunchAttempts {
   ) {}
 
   /**
-   * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts the attempts
-   * and the pauses between them, but not the time in which there was no worker or the API server or EC2 did not answer
-   * (launch/timeouts). `mayHaveInstance`: an earlier launch of the NodeClaim may have created one.
+   * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts
+   * the attempts and the pauses between them, but not the time in which there was no worker or the API server or EC2
+   * did not answer (launch/timeouts). `mayHaveInstance`: an earlier launch of the NodeClaim may have created one.
    */
   async untilOutcome(mayHaveInstance: boolean): Promise<Attempt> {
     const allowedMs = this.input.launchTimeoutMs ?? launchTimeoutMs;

@@ -48,7 +48,10 @@ export type LaunchOutcome =
 
 /** The NodeClaim or its Node changed. */
 export const nodeChangedSignal = defineSignal('nodeChanged');
-/** The NodeClaim is being deleted: stop. `replyTo`, if set, gets the signal `launchSettled`, which says whether there is an instance. */
+/**
+ * The NodeClaim is being deleted: stop. `replyTo`, if set, gets the signal `launchSettled`, which contains the provider
+ * id if there is an instance.
+ */
 export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
 export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
 /** How a launch ended. */

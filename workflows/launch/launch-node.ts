@@ -33,15 +33,16 @@ const minutes = 60_000;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
 const slowPollMs = 1 * minutes;
 /**
- * How long a kubelet gets to register after an outage of the API server. It retries within seconds, but its certificate may take
- * longer.
+ * How long a kubelet gets to register after an outage of the API server. It retries within seconds, but its certificate
+ * may take longer.
  */
 const recoveryMs = 3 * minutes;
 
 /**
- * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): makes sure of its finalizer, calls CreateFleet, waits up to 15 minutes
- * for registration and without limit for initialization. A refused or late launch deletes the NodeClaim, and so does the end of its
- * instance before that (launch/instance-ended). The workflow stops when the NodeClaim is deleted.
+ * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): makes sure of its finalizer, calls CreateFleet,
+ * waits up to 15 minutes for registration and without limit for initialization. A refused or late launch deletes the
+ * NodeClaim, and so does the end of its instance before that (launch/instance-ended). The workflow stops when the
+ * NodeClaim is deleted.
  */
 export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome> {
   const launch = new Launch(input);
@@ -53,7 +54,7 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
 
 type Ended = { readonly done: LaunchOutcome };
 
-/** The most characters of a failure that other workflows are told. */
+/** The most characters of a failure message in the signal to other workflows. */
 const longestWhy = 300;
 
 const refusedBackOff = { firstMs: 1000, longestMs: 30_000 };
@@ -66,7 +67,7 @@ class Launch {
   private readonly progress: Progress;
   private readonly attempts: LaunchAttempts;
   private readonly scope = new CancellationScope();
-  /** Ids of the workflows that asked it to stop, and wait for the answer. */
+  /** Ids of the workflows that asked this one to stop, and wait for the answer. */
   private readonly stopRequesters = new Set<string>();
   private stopped = false;
   private changed = false;
@@ -79,7 +80,8 @@ class Launch {
     setSignalHandler(stopLaunchSignal, ({ replyTo }) => {
       if (replyTo !== undefined) this.stopRequesters.add(replyTo);
       this.stopped = true;
-      // An attempt under way runs to its end, since it may have created an instance; only the wait for the next one is cancelled.
+      // An attempt under way runs to its end, since it may have created an instance; only the wait for the next one is
+      // cancelled.
       this.scope.cancel();
     });
     this.progress = new Progress(
@@ -153,8 +155,8 @@ class Launch {
   }
 
   /**
-   * Writes to the NodeClaim until the API server takes it. One that goes on refusing is no outage, and counts as the launch timeout does
-   * (launch/refused-writes). Workers of earlier builds answer nothing.
+   * Writes to the NodeClaim until the API server accepts it. Refusals are no outage, so that retries are limited by the
+   * launch timeout (launch/refused-writes). Activities of workers of earlier builds return nothing.
    */
   private async untilTaken<T extends { readonly state: string } | undefined>(
     write: () => Promise<T>,
@@ -178,7 +180,7 @@ class Launch {
     }
   }
 
-  /** Of an instance that is new there is no Node yet: a signal says when there is. */
+  /** For a new instance (`isNew`) there is no Node yet, so it first waits for a signal or the next poll. */
   private async awaitNode(
     launchedAt: number,
     { wasRegistered = false, isNew = false }: { readonly wasRegistered?: boolean; readonly isNew?: boolean },
@@ -229,15 +231,18 @@ class Launch {
     else this.progress.enter(time === undefined ? 'initializing' : 'registering');
   }
 
-  /** While a Node is not registered it has a time for it: a new one where the API server was restored to before its registration. */
+  /**
+   * The registration timeout after a sync; undefined for a registered Node. If the API server was restored from a
+   * backup from before the registration, a new timeout begins.
+   */
   private registrationTimeAfter(sync: NodeSync, time: OutageAwareTimeout | undefined): OutageAwareTimeout | undefined {
     if (sync.state !== 'waiting') return undefined;
     return time ?? (sync.registered === false ? this.registrationTime({ since: workflowNow() }) : undefined);
   }
 
   /**
-   * Runs beside the launch, which does not wait for it: a node works without these tags. The collection of garbage adds them
-   * later if this fails.
+   * Runs concurrently with the launch, which does not wait for it: a node works without these tags. The collection of
+   * garbage adds them later if this fails.
    */
   private async tag(providerId: string, nodeName: string): Promise<void> {
     const options = { summary: nodeName, retry: { maximumAttempts: 3 } };
@@ -257,7 +262,10 @@ class Launch {
     await this.tagging;
   }
 
-  /** Begins anew, since what was launched is recorded no longer. The cloud gives the same instance for the same NodeClaim. */
+  /**
+   * Continues as new to launch again, because the NodeClaim no longer records its instance. The cloud returns the same
+   * instance for the same NodeClaim.
+   */
   private async launchAgain(): Promise<LaunchOutcome> {
     if (this.isStopped()) return this.supersededNow();
     return continueAsNew<typeof launchNode>({
@@ -268,7 +276,7 @@ class Launch {
     });
   }
 
-  /** The registration timeout leaves out outages of the API server: no node can register during one. */
+  /** The registration timeout does not count outages of the API server, during which no node can register. */
   private registrationTime(since: ConstructorParameters<typeof OutageAwareTimeout>[0]): OutageAwareTimeout {
     return new OutageAwareTimeout(since, {
       allowedMs: this.input.registrationTimeoutMs ?? registrationTimeoutMs,
@@ -277,7 +285,9 @@ class Launch {
     });
   }
 
-  /** Syncs the Node. Before a timeout is taken as final it reads the API server, because the watch cache may lag behind. */
+  /**
+   * Syncs the Node. Before a timeout is taken as final it reads the API server, because the watch cache may lag behind.
+   */
   private async syncNode(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
     const { claim } = this.input;
     const sync = await this.activities.kube.syncNode({ claim });
@@ -333,7 +343,10 @@ class Launch {
   }
 }
 
-/** Counts the offerings that were refused, by capacity type and error code: `spot: 180 offerings (UnfulfillableCapacity)`. */
+/**
+ * Counts the offerings that were refused, by capacity type and error code: `spot: 180 offerings
+ * (UnfulfillableCapacity)`.
+ */
 function refusalsOf(refused: readonly { readonly capacityType: string; readonly reason: string }[]): string {
   const counts = new Map<string, number>();
   for (const { capacityType, reason } of refused) {

@@ -19,8 +19,8 @@ export interface OutageAwareTimeoutOptions {
 const checkTakesMs = 15_000;
 
 /**
- * A timeout that does not count outages. A late check means that the API server, Temporal or all workers were unavailable, so that
- * the awaited event could not happen either: such a gap counts as one interval.
+ * A timeout that does not count outages. A late check means that the API server, Temporal or all workers were
+ * unavailable, so that the awaited event could not happen either: such a gap counts as one interval.
  */
 export class OutageAwareTimeout {
   private countedMs: number;

@@ -15,8 +15,8 @@ import { isStartedAlready } from '../calls/other-workflows.js';
 import { counted } from '../../core/text.js';
 
 /**
- * Starts the NodeClaim's `launchNode` as a child that is abandoned to run on its own. If it runs already, because the operator
- * started it or this is a second attempt, that is as good.
+ * Starts the NodeClaim's `launchNode` as an abandoned child. It may run already, because the operator started it or
+ * this is a second attempt; then nothing is to be done.
  */
 export async function startLaunch(
   input: LaunchNodeInput,
@@ -40,14 +40,15 @@ export async function startLaunch(
 }
 
 /**
- * Up to this number, launches are direct children; of a larger plan each hundred gets a parent `launchBatch`, which ends at once.
+ * Up to this number, launches are direct children; of a larger plan each hundred gets a parent `launchBatch`, which
+ * ends at once.
  */
 const mostOwnChildren = 20;
 const perBatch = 100;
 
 /**
- * Starts all launches of a plan. Temporal allows a workflow some 2,000 open children, and launches stay open for minutes: the
- * launches of large plans must not add up in `provision`.
+ * Starts all launches of a plan. Temporal allows a workflow some 2,000 open children, and launches stay open for
+ * minutes: the launches of large plans must not add up in `provision`.
  */
 export async function startLaunches(cluster: string, planId: string, launches: readonly LaunchStart[]): Promise<void> {
   if (launches.length <= mostOwnChildren) {
@@ -68,7 +69,7 @@ export async function startLaunches(cluster: string, planId: string, launches: r
     } catch (error) {
       if (isStartedAlready(error)) return;
       if (!(error instanceof ChildWorkflowFailure) || isCancellation(error)) throw error;
-      // Somebody terminated it. The operator starts the launches that are missing.
+      // The `launchBatch` was terminated by hand. The operator starts the launches that are missing.
       log.warn('not every launch was started', { error });
     }
   });

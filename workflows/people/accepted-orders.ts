@@ -139,8 +139,8 @@ export class AcceptedOrders {
   }
 
   /**
-   * An order from a person, or without a time, must confirm that protection ends. Orders of other workflows carry a time and need
-   * not.
+   * An order from a person, or without a time, must confirm that protection ends. Orders of other workflows carry a
+   * time and need not.
    */
   private checkProtection(order: Partial<ExpediteOrder>): void {
     const broken = this.deps.breaks?.(order);

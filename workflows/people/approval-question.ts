@@ -6,8 +6,8 @@ import type { Consent, Question } from './consent.js';
 const tenMinutes = 10 * 60_000;
 
 /**
- * An approval question that ends with its cause (people/questions-end-with-their-cause): the workflow checks now and then, and
- * after each signal about it, whether there is still something to ask. A person can answer at any time.
+ * An approval question that ends with its cause (people/questions-end-with-their-cause): the workflow checks now and
+ * then, and after each signal about it, whether there is still something to ask. A person can answer at any time.
  */
 export class ApprovalQuestion {
   private until: number | undefined;
@@ -29,7 +29,10 @@ export class ApprovalQuestion {
     return this.until;
   }
 
-  /** Undefined when the caller has to check the cause, because `interrupt` holds or time has passed; it then asks again or withdraws. */
+  /**
+   * Undefined when the caller has to check the cause, because `interrupt` holds or time has passed; it then asks again
+   * or withdraws.
+   */
   async ask(
     approval: ApprovalAsked,
     question: Omit<Question, 'recheckAfterMs'>,

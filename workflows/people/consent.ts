@@ -11,8 +11,8 @@ export interface Consent {
 /** An approval question. Oversight adds until when it waits for an answer. */
 export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
   /**
-   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
-   * Milliseconds.
+   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays
+   * open. Milliseconds.
    */
   readonly recheckAfterMs?: number;
 }

@@ -67,7 +67,7 @@ const questions = {
   unavailableOfferings: { what: 'Offerings without capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
 
-/** Sent by Stowage itself; a person who sends the example has the same effect. */
+/** Sent by Stowage. If a person sends the example, it has the same effect. */
 const internal = {
   clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
   nodeChanged: {

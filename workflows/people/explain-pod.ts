@@ -5,7 +5,7 @@ import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 
 /**
- * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns what the plan says of one pod.
+ * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns the result for one pod.
  */
 export async function explainPod({ cluster, namespace, name }: ExplainPodInput): Promise<PodExplanation> {
   const { packing } = activitiesOf(cluster);

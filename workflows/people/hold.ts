@@ -12,7 +12,7 @@ export class Hold {
   constructor(
     private readonly progress: Progress,
     private holder: HoldOrder | undefined,
-    /** Called when the workflow begins or ends to be held. */
+    /** Called when a hold begins or ends. */
     private readonly onChange: (order: HoldOrder) => void,
   ) {}
 
@@ -25,7 +25,7 @@ export class Hold {
     return this.holder !== undefined;
   }
 
-  /** What the workflow waits for while it is held, in words. */
+  /** What the workflow waits for while it is held. */
   get waitingFor(): string {
     return `${this.holder?.actor ?? 'nobody'} to release it`;
   }

@@ -8,8 +8,8 @@ import { refusals } from '../messages.js';
 import { checkActor, checkTime, refuse } from './orders.js';
 
 /*
- * Checks of orders that `disrupt` writes to Kubernetes. Each throws a typed refusal for an order that makes no sense, whatever the
- * cluster has.
+ * Checks of orders that `disrupt` writes to Kubernetes. Each throws a typed refusal for an order that is invalid
+ * whatever objects the cluster has.
  */
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];

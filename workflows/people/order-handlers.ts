@@ -36,7 +36,9 @@ interface OrderTargets {
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
-/** Sets the handlers of people's orders: each is checked, carried out, shown to people, and answered with its effect. */
+/**
+ * Sets the handlers of people's orders: each is checked, carried out, shown to people, and answered with its effect.
+ */
 export function handleOversightOrders(deps: OrderTargets): void {
   const handlers = new OrderHandlers(deps);
   handlers.handleHold();

@@ -14,16 +14,17 @@ interface Call {
 }
 
 /**
- * Marks orders that Kubernetes did not authorise, and refuses them where the policy says so (authorization/policy). The policy comes in headers
- * of the operator's calls, hence is in the history: a run decides the same whenever it is replayed. Every workflow passes it on. Until it is known,
- * orders are taken as they are: so do runs that an earlier release began.
+ * Marks orders that Kubernetes did not authorise, and refuses them where the policy says so (authorization/policy). The
+ * policy comes in headers of the operator's calls, so that it is in the history and every replay decides the same. Each
+ * workflow passes it on to the workflows that it starts and signals. While it is unknown, as in runs that an earlier
+ * release began, orders are accepted unmarked.
  */
 export function orderOrigin(): {
   readonly inbound: WorkflowInboundCallsInterceptor;
   readonly outbound: WorkflowOutboundCallsInterceptor;
 } {
   let policy: OrderPolicy | undefined;
-  // Not from updates: a refused one is not in the history, so that a replay would not see its headers.
+  // Not from updates, because a refused update is not in the history, so that a replay would not have its headers.
   const readPolicy = ({ headers }: Call): void => void (policy = policyIn(headers) ?? policy);
   const passedOn = <Input extends Call>(input: Input, more: Headers = {}): Input => ({
     ...input,
@@ -69,7 +70,7 @@ function marked<Input extends { readonly args: unknown[] }>(input: Input): Input
 
 const toPayload = (text: string): Headers[string] => defaultPayloadConverter.toPayload(text);
 
-/** What a header says that is none of the policies changes nothing. */
+/** A header with an unknown policy is ignored. */
 function policyIn(headers: Headers): OrderPolicy | undefined {
   const given = headers[orderHeaders.policy];
   if (given === undefined) return undefined;

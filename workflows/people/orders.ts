@@ -42,7 +42,10 @@ export function checkTime(field: string, at: unknown): void {
   throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
 }
 
-/** Throws unless the order confirms with `force` that pods may lose their protection. `broken`: what it would do, in words. */
+/**
+ * Throws unless the order confirms with `force` that pods may lose their protection. `broken`: what it would do, in
+ * words.
+ */
 export function checkForce(name: string, { force }: Partial<Order>, broken: string): void {
   if (force === true) return;
   throw refuse(
@@ -54,14 +57,17 @@ export function checkForce(name: string, { force }: Partial<Order>, broken: stri
 interface OrderHandler<Payload, Answer> {
   readonly signal: SignalDefinition<[Payload]>;
   readonly update: UpdateDefinition<Answer, [Payload]>;
-  /** Throws a refusal if the order makes no sense now. */
+  /** Throws a refusal if the order is not possible now. */
   readonly check: (order: Payload) => void;
   readonly act: (order: Payload) => Answer;
   /** Wraps the action of an update, for example to wait for its effect before the answer. */
   readonly answered?: (act: () => Answer) => Promise<Answer>;
 }
 
-/** Sets the handlers of an order that people can send as a signal or as an update. Both are checked and carried out alike. */
+/**
+ * Sets the handlers of an order that people can send as a signal or as an update. Both are checked and carried out
+ * alike.
+ */
 export function handleOrder<Payload, Answer>(progress: Progress, handler: OrderHandler<Payload, Answer>): void {
   const { signal, update, check, act, answered } = handler;
   setSignalHandler(signal, (order) =>
@@ -70,7 +76,7 @@ export function handleOrder<Payload, Answer>(progress: Progress, handler: OrderH
   setUpdateHandler(update, (order) => answered?.(() => act(order)) ?? act(order), check);
 }
 
-/** As `handleOrder`, for an order that an activity carries out: it may refuse it too. */
+/** As `handleOrder`, for an order that an activity carries out. The activity may refuse the order as well. */
 export function handleWrittenOrder<Payload, Answer>(
   progress: Progress,
   {
@@ -86,7 +92,7 @@ export function handleWrittenOrder<Payload, Answer>(
     try {
       return await act(order);
     } catch (error) {
-      // The sender is to see the refusal, and not the activity.
+      // The sender gets the refusal itself, without the activity failure around it.
       if (error instanceof ActivityFailure && error.cause instanceof ApplicationFailure) throw error.cause;
       throw error;
     }
@@ -113,8 +119,8 @@ function noteRefused(progress: Progress, name: string, error: unknown): void {
 }
 
 /**
- * Carries out an order that came as a signal, or notes in `explain` why it is refused: a signal has no answer, and an exception
- * in its handler would block the workflow.
+ * Carries out an order that came as a signal, or notes in `explain` why it is refused: a signal has no answer, and an
+ * exception in its handler would block the workflow.
  */
 export function handleOrderSignal(
   progress: Progress,

@@ -1,8 +1,8 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
 /*
- * Orders of people to running disruptions. Each exists as a signal (no answer) and as an update (answered, or refused by a
- * failure whose type is one of `refusals`). workflows/messages.ts exports them.
+ * Orders of people to running disruptions. Each exists as a signal (no answer) and as an update (answered, or refused
+ * by a failure whose type is one of `refusals`). workflows/messages.ts exports them.
  */
 
 /** The state of a workflow for people: the answer to the `explain` query. */
@@ -32,9 +32,9 @@ export interface AskedQuestion {
   readonly unanswered: string;
   /** Until when an answer is waited for, ISO 8601. */
   readonly until: string;
-  /** Which pods lose their protection by a yes: such a yes has to say `force`. */
+  /** Which pods lose their protection by an approval: the approval then needs `force`. */
   readonly breaks?: string;
-  /** The pods that a yes moves: how many, and where the first of them go. */
+  /** The pods that are moved after an approval: how many, and where the first of them go. */
   readonly moves?: { readonly podCount: number; readonly first: readonly string[] };
 }
 
@@ -98,7 +98,9 @@ export const refusals = {
   /** It is aborted already and ends when its steps are undone. */
   abortedAlready: 'AbortedAlready',
   unknownScope: 'UnknownScope',
-  /** Pods would lose the protection of a PodDisruptionBudget or of do-not-disrupt, and the order does not say `force`. */
+  /**
+   * Pods would lose the protection of a PodDisruptionBudget or of do-not-disrupt, and the order does not say `force`.
+   */
   breaksProtection: 'BreaksProtection',
   notPaused: 'NotPaused',
   /** The cluster lacks the kind of object that the order writes. */
@@ -107,7 +109,7 @@ export const refusals = {
   nothingRefused: 'NothingRefused',
   /** No good template is recorded, or the nodes did not drift from it. */
   nothingToRollBack: 'NothingToRollBack',
-  /** Only orders that Kubernetes allowed are taken, and this one was sent to Temporal directly. */
+  /** Only orders that Kubernetes allowed are accepted, and this one was sent to Temporal directly. */
   notAuthorised: 'NotAuthorised',
 } as const;
 

@@ -21,17 +21,17 @@ export interface OversightOptions {
   readonly onRetry?: (order: Order) => void;
   /** Called when a hold begins or ends. */
   readonly onHold?: (order: HoldOrder) => void;
-  /** Which pods would lose their protection by an `expedite` order, in words: such an order has to say `force`. */
+  /** Which pods would lose their protection by an `expedite` order, in words: such an order needs `force`. */
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
-/** The phase of a workflow that asks before it does anything. */
+/** The phase of a workflow that waits for approval. */
 const awaitingApproval = 'awaiting approval';
 
 /**
- * Handles people's orders to one workflow: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
- * updates. An order that is not possible now is refused: an update with a typed failure, a signal with a fact in `explain`. Build
- * it before the first await of the workflow, because it sets handlers.
+ * Handles people's orders to one workflow: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and
+ * as updates. An order that is not possible now is refused: an update with a typed failure, a signal with a fact in
+ * `explain`. Build it before the first await of the workflow, because it sets handlers.
  */
 export class Oversight {
   private readonly held: Hold;
@@ -69,21 +69,20 @@ export class Oversight {
   }
 
   /**
-   * Whether continue-as-new would lose an order: one not carried out yet, or a person's hold. While a person holds the workflow
-   * its history grows only by signals.
+   * Whether continue-as-new would lose an order: one not carried out yet, or a person's hold. While a person holds the
+   * workflow its history grows only by signals.
    */
   get isOrderWaiting(): boolean {
     return this.isAnswerWaiting || this.heldBy !== undefined || this.isAborted;
   }
 
-  /** Whether a person holds it. */
   get isHeld(): boolean {
     return this.held.isActive;
   }
 
   /**
-   * To be called before each irreversible step, with nothing to undo: waits while a person holds the workflow, and throws (`isAborted`) after an
-   * abort.
+   * Call it before each irreversible step, when there is nothing to undo. Waits while a person holds the workflow, and
+   * throws (`isAborted`) after an abort.
    */
   async gate(): Promise<void> {
     this.throwIfAborted();
@@ -99,9 +98,9 @@ export class Oversight {
   }
 
   /**
-   * Asks for approval, with the policy's default after its timeout. Returns undefined once `interrupt` holds or after `recheckAfterMs`,
-   * so that the caller can check whether the question still makes sense; the question stays open until it is asked again or
-   * withdrawn.
+   * Asks for approval, with the policy's default after its timeout. Returns undefined once `interrupt` holds or after
+   * `recheckAfterMs`, so that the caller can check whether the question still makes sense; the question stays open
+   * until it is asked again or withdrawn.
    */
   async askForApproval(
     interrupt: () => boolean,
@@ -136,8 +135,8 @@ export class Oversight {
   }
 
   /**
-   * Asks for approval beside other work, without a change of phase and without a default answer. Undefined if nobody answered within
-   * `ms` or before `until` held.
+   * Asks for approval during other work, without a change of phase and without a default answer. Undefined without an
+   * answer within `ms` or before `until` held.
    */
   async askBeside(
     ms: number,

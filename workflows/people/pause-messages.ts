@@ -1,7 +1,10 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Order } from './oversight-messages.js';
 
-/* Orders to pause and resume disruption, which `disrupt` writes as DisruptionPauses. workflows/messages.ts exports them. */
+/*
+ * Orders to pause and resume disruption, which `disrupt` writes as DisruptionPauses. workflows/messages.ts exports
+ * them.
+ */
 
 /** What a pause applies to. */
 export interface PauseScope {

@@ -25,8 +25,8 @@ export class PendingApproval {
   }
 
   /**
-   * Opens a question, or goes on with the open one. Its `breaks` tells the command line that a yes has to say `force`, and
-   * why (people/yes-that-breaks-protection).
+   * Opens a question, or continues the open one. Its `breaks` shows in the command line that an approval needs `force`,
+   * and why (people/yes-that-breaks-protection).
    */
   open(question: AskedQuestion): void {
     const isOpen = this.question !== undefined;
@@ -45,7 +45,9 @@ export class PendingApproval {
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
   }
 
-  /** Closes the question because its cause is gone, and returns to the phase before it. Does nothing if there is none. */
+  /**
+   * Closes the question because its cause is gone, and returns to the phase before it. Does nothing if there is none.
+   */
   withdraw(): void {
     if (this.question === undefined) return;
     this.close();
@@ -60,7 +62,7 @@ export class PendingApproval {
       throw refuse(refusals.nothingToApprove, `${this.given.answer} by ${this.given.by} already`);
   }
 
-  /** As `checkAnswer`; a yes that ends the protection of pods has to say `force` as well. */
+  /** As `checkAnswer`; an approval that ends the protection of pods needs `force` as well. */
   checkApprove(order: Order): void {
     this.checkAnswer();
     const broken = this.question?.breaks;

@@ -48,7 +48,7 @@ export class Waits {
     }
   }
 
-  /** Carries out an order. If that ends the current wait, it returns after the workflow has gone on, with true. */
+  /** Carries out an order. If that ends the current wait, it returns true, after the workflow has continued. */
   async endedBy(act: () => unknown): Promise<boolean> {
     act();
     const over = this.waitedFor;

@@ -1,6 +1,8 @@
 import type { DeletingNodes, NodeUntil, ReplacementRequest } from '../messages.js';
 
-/** Nodes that are about to be removed: `provision` plans as if they were gone, until a time or until that is taken back. */
+/**
+ * Nodes that are about to be removed: `provision` plans as if they were gone, until a time or until that is revoked.
+ */
 export class DeletingNodeList {
   private nodes: NodeUntil[];
 
@@ -17,7 +19,10 @@ export class DeletingNodeList {
     return [...new Set(this.nodes.map(({ node }) => node))].sort();
   }
 
-  /** Takes in a signal, which replaces what was signalled for the same nodes and request. An `until` in the past takes that back. */
+  /**
+   * Takes in a signal, which replaces earlier signals for the same nodes and request. An `until` in the past only
+   * revokes those.
+   */
   take({ nodes, until, request, every = false }: DeletingNodes, now: number): void {
     const isReplaced = (held: NodeUntil): boolean => nodes.includes(held.node) && (every || held.request === request);
     this.nodes = this.nodes.filter((held) => !isReplaced(held));

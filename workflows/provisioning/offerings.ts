@@ -18,15 +18,15 @@ import type { ChangedFacts } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
 /**
- * Bounds the state that continue-as-new carries, to less than a megabyte; Temporal takes two. The largest regions have about as many offerings. Beyond it the
- * offerings that become available soonest are forgotten.
+ * Bounds the state that continue-as-new carries to less than a megabyte; Temporal accepts two. The largest regions have
+ * about as many offerings. Of more offerings, those that become available soonest are forgotten.
  */
 const mostCarried = 5000;
 
 /**
- * Remembers offerings without capacity for all workers and over restarts (launch/unavailable-offerings). A timer makes each
- * available again; each further refusal doubles its time. The workflow ends when no offering is left, and the next refusal starts
- * it again.
+ * Remembers offerings without capacity for all workers and over restarts (launch/unavailable-offerings). A timer makes
+ * each available again; each further refusal doubles its time. The workflow ends when no offering is left, and the next
+ * refusal starts it again.
  */
 export async function offerings(input: OfferingsInput): Promise<void> {
   const known = new UnavailableOfferings(workflowNow, input.carried);
@@ -60,7 +60,8 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     const hasNews = await condition(() => isChanged, Math.max(1, next - workflowNow()), {
       summary: 'the next offering to be tried again',
     });
-    // Pods that wait for it are signalled rarely while nothing changes in the cluster (provisioning/signalled-again).
+    // The operator signals pods that wait for this offering only rarely while nothing changes in the cluster
+    // (provisioning/signalled-again).
     if (!hasNews && known.all().filter(({ until }) => until > workflowNow()).length < out.length)
       await notify(() => getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal));
     return undefined;

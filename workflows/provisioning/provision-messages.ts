@@ -5,8 +5,8 @@ import type { Resume } from '../../packing/types.js';
 /* Messages of `provision`. workflows/messages.ts exports them. */
 
 /**
- * A write of Stowage's own that the watch cache must contain before the next plan is made: a plan without it would launch a node
- * twice.
+ * A write by Stowage that the watch cache must contain before the next plan is made; otherwise the plan would launch a
+ * node twice.
  */
 export interface CacheMark {
   readonly kind: 'NodeClaim' | 'Node';
@@ -29,7 +29,10 @@ export interface ProvisionInput {
 export interface ProvisionState {
   /** Number of batches over all runs. NodeClaim names are derived from it. */
   readonly batches: number;
-  /** Run id of the first run. NodeClaim names are derived from it, so that they do not repeat after `provision` is started again. */
+  /**
+   * Run id of the first run. NodeClaim names are derived from it, so that they do not repeat after `provision` is
+   * started again.
+   */
   readonly chain: string;
   /** Whether pods became pending since the last batch was planned. */
   readonly isPending: boolean;
@@ -42,14 +45,19 @@ export interface ProvisionState {
   readonly resting?: readonly RestingPool[];
 }
 
-/** A NodePool that is left out of plans for a while, or of those for `pods` alone, because the API server refused a NodeClaim of it. */
+/**
+ * A NodePool that is excluded from plans for a while, or only for `pods`, because the API server refused a NodeClaim of
+ * it.
+ */
 export interface RestingPool {
   readonly nodePool: string;
   /** Milliseconds of the epoch. */
   readonly until: number;
-  /** What the API server said. */
+  /** The API server's message. */
   readonly message: string;
-  /** `namespace/name` of those whose demands were refused; absent: of no pod in particular. */
+  /**
+   * `namespace/name` of the pods whose requirements were refused; absent if the refusal is not about particular pods.
+   */
   readonly pods?: readonly string[];
 }
 
@@ -70,15 +78,15 @@ export interface DeletingNodes {
   /** Until when plans treat the nodes as gone, milliseconds of the epoch; 0: the nodes stay. */
   readonly until: number;
   readonly marks: readonly CacheMark[];
-  /** Id of the replacement request that this takes back. Other requests for the same nodes stay. */
+  /** Id of the replacement request that this revokes. Other requests for the same nodes stay. */
   readonly request?: string;
-  /** Takes back what all requests reserved for these nodes: whoever asked is gone. */
+  /** Revokes the reservations of all requests for these nodes, because the workflows that made them have ended. */
   readonly every?: boolean;
 }
 
 export interface ReplacementsPlanned {
   readonly id: string;
-  /** Claims being launched; empty when the pods fit on nodes that are there. */
+  /** NodeClaims being launched; empty if the pods fit on existing nodes. */
   readonly claims: readonly ClaimRef[];
   /** Pods of the deleting nodes that found no place. */
   readonly unplaced: number;
@@ -100,8 +108,8 @@ export interface BatchSummary {
 /** There are pending pods. The signal does not name them: the plan reads them from the watch cache. */
 export const podsPendingSignal = defineSignal('podsPending');
 /**
- * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0 takes it
- * back.
+ * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0
+ * revokes that.
  */
 export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes');
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');

@@ -63,8 +63,9 @@ const cacheBackOff = { firstMs: 250, longestMs: 2000 };
 const plansPerBatch = 50;
 
 /**
- * Creates all NodeClaims for pods (node-claims/written-from-a-plan). Plans for pending pods, creates the NodeClaims and starts a `launchNode` for each. Replacements for deleting nodes are planned
- * in the same batches, so that no pod gets two nodes. A batch that fails keeps its requests and is tried again.
+ * Creates all NodeClaims for pods (node-claims/written-from-a-plan). Plans for pending pods, creates the NodeClaims and
+ * starts a `launchNode` for each. Replacements for deleting nodes are planned in the same batches, so that no pod gets
+ * two nodes. A batch that fails keeps its requests and is tried again.
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
@@ -135,7 +136,7 @@ class ProvisionRun {
     };
   }
 
-  /** Waits for work and does one batch: also for pods that the last one left over. */
+  /** Waits for work and plans one batch, which includes pods that the last batch left over. */
   async batch(): Promise<undefined> {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
@@ -153,7 +154,10 @@ class ProvisionRun {
     await this.failed.attempt('a batch', work, () => void (this.isPending = true));
   }
 
-  /** Plans and creates NodeClaims, again while there is more to plan or NodeClaims were refused, and answers the requests. */
+  /**
+   * Plans and creates NodeClaims, again while there is more to plan or NodeClaims were refused, and answers the
+   * requests.
+   */
   private async planUntilPlaced(requests: readonly ReplacementRequest[]): Promise<void> {
     let plan: Planned;
     let more: boolean;
@@ -176,8 +180,8 @@ class ProvisionRun {
   }
 
   /**
-   * Plans without these nodes from now on, or with them again. A replacement request is taken back only by its own id, even before
-   * it was planned (commands/given-back).
+   * Plans without these nodes from now on, or with them again. A replacement request is revoked only by its own id,
+   * even before it was planned (commands/given-back).
    */
   private noteDeleting(deleting: DeletingNodes): void {
     this.deleting.take(deleting, workflowNow());
@@ -185,7 +189,10 @@ class ProvisionRun {
     this.mark(deleting.marks);
   }
 
-  /** Plans, after waiting until the watch cache is current. The wait is a timer here, so that it takes up no slot of a worker. */
+  /**
+   * Plans, after waiting until the watch cache is current. The workflow waits by a timer, so that no worker is
+   * occupied.
+   */
   private async plan(): Promise<Planned> {
     const until = workflowNow() + cacheWaitMs;
     for (let attempt = 1; ; attempt++) {
@@ -244,11 +251,14 @@ class ProvisionRun {
     return { created, resting };
   }
 
-  /** Leaves NodePools whose NodeClaims the API server refused out of the next plans, for the pods that are the cause where these are known. */
+  /**
+   * Excludes NodePools whose NodeClaims the API server refused from the next plans; only for the pods that are the
+   * cause, where these are known.
+   */
   private excludePools(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
     const names = new Set(resting.map(({ nodePool }) => nodePool));
     const known = (name: string): RestingPool | undefined => this.resting.find(({ nodePool }) => nodePool === name);
-    // Whether or not the NodePool could be written: what an earlier plan of the batch found out still holds.
+    // Pods that were refused earlier stay excluded.
     const merged = resting.map((each) => {
       const before = known(each.nodePool)?.pods ?? [];
       return each.pods === undefined ? each : { ...each, pods: [...new Set([...before, ...each.pods])] };
@@ -280,7 +290,7 @@ class ProvisionRun {
 
 /** The state that the run before carried over; a first run has none. */
 function stateOf({ carried }: ProvisionInput): ProvisionState {
-  // Ids of children derive from it. `runId` is another one after a reset.
+  // Ids of children derive from it, and `runId` would change after a reset.
   const chain = workflowInfo().originalExecutionRunId;
   return carried ?? { batches: 0, chain, isPending: false, marks: [], replacements: [], deleting: [] };
 }

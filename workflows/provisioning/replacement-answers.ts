@@ -10,7 +10,9 @@ export interface PlanRound {
   readonly created: readonly CreatedClaim[];
 }
 
-/** Ids of the workflows that wait for NodeClaim `index` of the plan, because pods of their nodes are planned onto it. */
+/**
+ * Ids of the workflows that wait for NodeClaim `index` of the plan, because pods of their nodes are planned onto it.
+ */
 export function waitersOf(plan: Planned, index: number, requests: readonly ReplacementRequest[]): readonly string[] {
   const { deleting } = plan;
   const awaiting =
@@ -23,8 +25,8 @@ export function waitersOf(plan: Planned, index: number, requests: readonly Repla
 }
 
 /**
- * The answer to a request for replacements: the NodeClaims that pods of its nodes are planned onto, over all rounds, and how many
- * pods have no place.
+ * The answer to a request for replacements: the NodeClaims that pods of its nodes are planned onto, over all rounds,
+ * and how many pods have no place.
  */
 export function answerTo({ id, nodes }: ReplacementRequest, rounds: readonly PlanRound[]): ReplacementsPlanned {
   const last = rounds.at(-1)!;

@@ -10,8 +10,8 @@ export interface RepairNodeInput {
 
 export interface RepairNodeResult {
   /**
-   * `recovered`: the node is healthy again; `replaced`: it was removed; `rejected` by a person; `gone`: something else removed
-   * it; `unhealthy`: the last step did not remove it.
+   * `recovered`: the node is healthy again; `replaced`: it was removed; `rejected` by a person; `gone`: something else
+   * removed it; `unhealthy`: the last step did not remove it.
    */
   readonly outcome: 'recovered' | 'replaced' | 'rejected' | 'gone' | 'unhealthy';
   /** The repair steps that were taken. */

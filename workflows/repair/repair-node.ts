@@ -27,9 +27,10 @@ const slowPollMs = 5 * 60_000;
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
 /**
- * Repairs a node with a condition of a repair policy (repair/policies, repair/forced): waits for the toleration duration of the
- * provider's policy, and while too much of the NodePool is unhealthy; then takes the steps of the NodePool's policy (default:
- * force, as Karpenter does). Ends when the node has recovered. A person can hold it before each step, to examine the machine.
+ * Repairs a node with a condition of a repair policy (repair/policies, repair/forced): waits for the toleration
+ * duration of the provider's policy, and while too much of the NodePool is unhealthy; then takes the steps of the
+ * NodePool's policy (default: force, as Karpenter does). Ends when the node has recovered. A person can hold it before
+ * each step, to examine the machine.
  */
 export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
   const repair = new Repair(input);
@@ -103,8 +104,8 @@ class Repair {
   }
 
   /**
-   * Asks for approval while the node is unhealthy and its policy wants it. Returns a result if the workflow ends by a refusal or
-   * because the node recovered.
+   * Asks for approval while the node is unhealthy and its policy wants it. Returns a result if the workflow ends by a
+   * refusal or because the node recovered.
    */
   private async consent(due: Unhealthy): Promise<RepairNodeResult | undefined> {
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
@@ -151,8 +152,8 @@ class Repair {
   }
 
   /**
-   * Waits for its turn (budgets/every-disruption-asks). Budgets do not apply to unhealthy nodes; pauses do, and windows and rates that name
-   * `Unhealthy`. Returns a result if the node recovers or is removed meanwhile.
+   * Waits for its turn (budgets/every-disruption-asks). Budgets do not apply to unhealthy nodes; pauses do, and windows
+   * and rates that name `Unhealthy`. Returns a result if the node recovers or is removed meanwhile.
    */
   private async takeTurn({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
     while ((await this.turn.take('Unhealthy', [candidate])) === undefined) {
@@ -164,7 +165,7 @@ class Repair {
     return undefined;
   }
 
-  /** Before each step: a pause or a person may stop it. The node is free meanwhile. */
+  /** Waits before each step while a pause or a person stops the repair. The node is released meanwhile. */
   private async stayReady(due: Unhealthy): Promise<RepairNodeResult | undefined> {
     const { oversight, replacement } = this;
     if (this.termination.isStarted) return undefined;

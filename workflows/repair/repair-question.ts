@@ -3,7 +3,7 @@ import type { Question } from '../people/consent.js';
 
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
-/** The approval question, and whose protection a yes would end. */
+/** The approval question, and which pods would lose their protection by an approval. */
 export function repairQuestion({ nodeName, condition: what, steps }: Unhealthy): Question {
   const actions = steps.map(({ action }) => action);
   const isForced = actions.includes('Force');

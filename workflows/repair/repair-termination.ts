@@ -11,7 +11,10 @@ const slowPollMs = 5 * 60_000;
 
 const pausePollMs = 60_000;
 
-/** The termination of an unhealthy node. It runs beside the repair steps, since a later step may shorten its deadline. */
+/**
+ * The termination of an unhealthy node. It runs concurrently with the repair steps, since a later step may shorten its
+ * deadline.
+ */
 export class RepairTermination {
   private state: { isDone: boolean; failure?: unknown } | undefined;
   private changed = false;
@@ -71,7 +74,7 @@ export class RepairTermination {
       unlessPaused: { reason: 'Unhealthy', node: this.node },
     };
     let end = await this.replacement.drain(request);
-    // A pause that began in the last moment: the step goes on when it is over.
+    // A pause began just before the deletion of the NodeClaim: try again until the pause has ended.
     while (end.state === 'paused') {
       this.changed = false;
       await condition(() => this.changed, pausePollMs, { summary: 'the pause to end' });

@@ -16,14 +16,14 @@ import type { Readiness, ReplacementSource } from './source.js';
 export type ExactPlan = Pick<Decision, 'replacements' | 'typeLists'> & { readonly forPods: boolean };
 
 /**
- * Launches exactly the NodeClaims that a decision names (commands/replacements-first, commands/replacements-stay) and waits until
- * each is initialized or has failed. Launched nodes stay, even if the command fails. Build it before the first await of a
- * workflow.
+ * Launches exactly the NodeClaims that a decision names (commands/replacements-first, commands/replacements-stay) and
+ * waits until each is initialized or has failed. Launched nodes stay, even if the command fails. Build it before the
+ * first await of a workflow.
  */
 export class ExactClaims implements ReplacementSource {
   plan: ExactPlan | undefined;
   private created: readonly CreatedClaim[] = [];
-  /** Nodes whose pods `provision` was told not to plan for. */
+  /** Nodes whose pods `provision` does not plan for, because of a signal from here. */
   private reservedFor: readonly string[] = [];
   private readonly launches: AwaitedLaunches;
 
@@ -56,8 +56,8 @@ export class ExactClaims implements ReplacementSource {
   }
 
   /**
-   * Tells `provision` that the pods of these nodes have their new nodes, so that it neither launches for them nor gives their
-   * room to others.
+   * Signals to `provision` that the pods of these nodes have their new nodes, so that it neither launches nodes for
+   * them nor plans other pods onto their room.
    */
   async reserveRoom(nodes: readonly string[], reserveMs: number): Promise<void> {
     if (this.plan?.forPods !== true || this.created.length === 0) return;
@@ -74,7 +74,7 @@ export class ExactClaims implements ReplacementSource {
     if (this.reservedFor.length === 0) return;
     const deletingNodes = this.deletingNodesUntil(0);
     this.reservedFor = [];
-    // Not signalEntity: if `provision` does not run, there is nothing to take back.
+    // Not signalEntity: if `provision` does not run, there is nothing to revoke.
     await notify(() =>
       getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, deletingNodes),
     );

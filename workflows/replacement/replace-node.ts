@@ -14,8 +14,8 @@ import { Turn } from './turn.js';
 import { ViaProvision } from './via-provision.js';
 
 /**
- * Replaces one node once its turn comes (commands/replacements-first). When a pause or a person stops it, it undoes its steps and starts again
- * afterwards. Launched nodes stay as capacity.
+ * Replaces one node once its turn comes (commands/replacements-first). When a pause or a person stops it, it undoes its
+ * steps and starts again afterwards. Launched nodes stay as capacity.
  */
 export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
   const run = new ReplaceNodeRun(input);
@@ -36,7 +36,7 @@ class ReplaceNodeRun {
   private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement;
   private readonly turn: Turn;
-  /** Why the rollout no longer needs it. */
+  /** Why the rollout withdrew this replacement; undefined if it did not. */
   private withdrawn: string | undefined;
 
   constructor(private readonly input: ReplaceNodeInput) {
@@ -117,7 +117,7 @@ class ReplaceNodeRun {
     return this.turn.awaitReady({ reason, nodes: [candidate] }, withinMs, stops);
   }
 
-  /** While it waits for its turn there is nothing to carry on. */
+  /** Called only while it waits for its turn, when there is no state to carry over. */
   private async continueAsNewIfLong(): Promise<void> {
     if (await isContinueAsNewDue(this.oversight)) await continueAsNew<typeof replaceNode>(this.input);
   }

@@ -22,13 +22,13 @@ export interface Tainted<Node extends ReplacedNode = ReplacedNode> {
 }
 
 /**
- * The steps by which all workflows replace nodes before they terminate them (commands/replacements-first): taint, launch, wait until
- * the replacements are initialized, drain. Everything before the drain can be undone: the taints are removed, and `provision` plans
- * with the nodes again (commands/given-back). The workflow decides when and why:
+ * The steps by which all workflows replace nodes before they terminate them (commands/replacements-first): taint,
+ * launch, wait until the replacements are initialized, drain. Everything before the drain can be undone: the taints are
+ * removed, and `provision` plans with the nodes again (commands/given-back). The workflow decides when and why:
  *
- *     const tainted = await turn.take('Drifted', [candidate]);
+ *     const tainted = await turn.take(reason, [candidate]);
  *     await replacement.launch(withinMs);
- *     const { state } = await turn.awaitReady({ reason: 'Drifted', nodes: [candidate] }, withinMs, () => oversight.isHeld);
+ *     const { state } = await turn.awaitReady({ reason, nodes: [candidate] }, withinMs, () => oversight.isHeld);
  *     if (state === 'ready') await replacement.drain({ claim, nodePool, reason: 'drifted' });
  *     ...
  *     finally: await replacement.undo();
@@ -48,12 +48,15 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return this.source.claims;
   }
 
-  /** Whether replacements were launched or requested and not given back. */
+  /** Whether replacements were launched or requested, and that was not undone. */
   get isLaunched(): boolean {
     return this.launched;
   }
 
-  /** Taints the nodes, so that no new pods are scheduled to them, as far as pauses and budgets let them go now (budgets/counted-at-the-taint). */
+  /**
+   * Taints the nodes, so that no new pods are scheduled to them, as far as pauses and budgets allow it now
+   * (budgets/counted-at-the-taint).
+   */
   async taint<Node extends ReplacedNode>(
     reason: string,
     candidates: readonly Node[],
@@ -87,7 +90,8 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   }
 
   /**
-   * Launches replacements and reserves their room for `reserveMs`. Returns why not all can be launched, if that is known at once.
+   * Launches replacements and reserves their room for `reserveMs`. Returns why not all can be launched, if that is
+   * known at once.
    */
   async launch(reserveMs: number): Promise<string | undefined> {
     this.launched = true;
@@ -110,7 +114,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     } catch (error) {
       if (isCancellation(error)) throw error;
       // `disrupt` removes taints whose workflow has ended.
-      log.warn('could not take the taints off', { error });
+      log.warn('could not remove the taints', { error });
     }
     await this.source.giveBack();
   }
@@ -126,12 +130,12 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return runTermination({ cluster: this.cluster, ...ending });
   }
 
-  /** Frees one of several nodes, whose drain did not begin while that of others may have. */
+  /** Untaints one of several nodes, whose drain did not begin, while the drain of others may have begun. */
   async free(candidate: ReplacedNode): Promise<void> {
     await this.untaint([candidate]);
   }
 
-  /** Undoes the steps after a drain that did not begin. For a single node: of several, others may be gone. */
+  /** Undoes the steps after a drain that did not begin. With several nodes, call it only if the drain of none began. */
   async undoDrain(oversight: Oversight): Promise<void> {
     this.isFinal = false;
     oversight.becomeRevocable();

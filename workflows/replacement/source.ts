@@ -6,7 +6,9 @@ export type Readiness =
   | { readonly state: 'interrupted' }
   | { readonly state: 'failed' | 'late'; readonly why: string };
 
-/** How replacements are launched: planned by `provision` (ViaProvision), or exactly as a command decided (ExactClaims). */
+/**
+ * How replacements are launched: planned by `provision` (ViaProvision), or exactly as a command decided (ExactClaims).
+ */
 export interface ReplacementSource {
   /** NodeClaims launched so far. */
   readonly claims: readonly ClaimRef[];
@@ -18,10 +20,10 @@ export interface ReplacementSource {
     readonly reserveMs: number;
   }): Promise<string | undefined>;
   /**
-   * `ready` once every replacement is initialized, `failed` once one failed, `late` after `ms`, `interrupted` once `interrupt`
-   * holds.
+   * `ready` once every replacement is initialized, `failed` once one failed, `late` after `ms`, `interrupted` once
+   * `interrupt` holds.
    */
   awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness>;
-  /** Takes back that the nodes will be removed: `provision` plans with them again. Launched nodes stay. Idempotent. */
+  /** Revokes the removal of the nodes: `provision` plans with them again. Launched nodes stay. Idempotent. */
   giveBack(): Promise<void>;
 }

@@ -7,9 +7,9 @@ import type { Progress } from '../progress.js';
 import type { NodeReplacement, Tainted } from './replacement.js';
 import type { Readiness } from './source.js';
 
-/** The operator wakes what waits when something changes; this finds changes whose signal was lost. */
+/** The operator signals waiting workflows when something changes; these polls find changes whose signal was lost. */
 const waitBackOff = { firstMs: 30_000, longestMs: 3_600_000 };
-/** A policy may change before the time that a refusal names. */
+/** Limits a wait, because a policy may change before the time that a refusal names. */
 const longestWaitMs = 6 * 3_600_000;
 
 /** The phase of a disruption that may not begin yet. */
@@ -23,7 +23,7 @@ interface TurnDeps {
 }
 
 interface TurnOptions {
-  /** Whether all nodes go, or none. */
+  /** Whether either all nodes are tainted or none. */
   readonly together?: boolean;
   /** What is waited for; other refusals end the disruption. */
   readonly waitsFor?: readonly RefusedNode['for'][];
@@ -33,11 +33,12 @@ interface TurnOptions {
 }
 
 /**
- * The turn of a disruption (budgets/every-disruption-asks): its nodes are tainted once pauses and budgets let them go. Nothing is held before.
+ * The turn of a disruption (budgets/every-disruption-asks): its nodes are tainted once pauses and budgets allow it.
+ * While it waits it reserves nothing.
  */
 export class Turn {
   private woken = false;
-  /** Whether no NodeClaim says that this workflow waits. */
+  /** Whether the NodeClaims no longer record that this workflow waits. */
   private hasLeft = false;
   private refusals = 0;
 
@@ -49,8 +50,8 @@ export class Turn {
   }
 
   /**
-   * One attempt to taint the nodes. If none may go now, waits until that may change, and gives undefined: the caller has to look again at what it
-   * disrupts, and why.
+   * One attempt to taint the nodes. If none may be disrupted now, it waits until that may change and returns undefined:
+   * the caller then has to check again what it disrupts, and why.
    */
   async take<Node extends CandidateRef>(
     reason: string,
@@ -76,7 +77,10 @@ export class Turn {
     return undefined;
   }
 
-  /** To be called where it does not wait for its turn: nothing less urgent waits for it (budgets/urgent-first). */
+  /**
+   * Call it when the workflow does not wait for its turn, so that less urgent disruptions do not wait for it
+   * (budgets/urgent-first).
+   */
   async leave(reason: string, nodes: readonly CandidateRef[]): Promise<void> {
     if (this.hasLeft) return;
     this.hasLeft = true;
@@ -85,7 +89,7 @@ export class Turn {
     await replacement.undo();
   }
 
-  /** As that of the replacement; `interrupted` also where a pause began, of which the operator tells. */
+  /** As `awaitReady` of the replacement; also `interrupted` when a pause has begun, which the operator signals. */
   async awaitReady(
     { reason, nodes }: { readonly reason: string; readonly nodes: readonly CandidateRef[] },
     ms: number,

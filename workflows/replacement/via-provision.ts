@@ -17,13 +17,16 @@ import {
 import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
-/** `provision` may be lost with the request in it. It ignores one that it has already. */
+/**
+ * Intervals at which a request is repeated, because `provision` may have lost it with its state. `provision` ignores a
+ * request that it already has.
+ */
 const repeats = { firstMs: 30_000, longestMs: 5 * 60_000 };
 
 /**
- * Requests replacements from `provision` for the pods of nodes that will be removed, and waits until each is initialized or has
- * failed. Only `provision` creates NodeClaims for pods, so nothing is launched twice for one pod. Build it before the first await
- * of a workflow.
+ * Requests replacements from `provision` for the pods of nodes that will be removed, and waits until each is
+ * initialized or has failed. Only `provision` creates NodeClaims for pods, so nothing is launched twice for one pod.
+ * Build it before the first await of a workflow.
  */
 export class ViaProvision implements ReplacementSource {
   private planned: ReplacementsPlanned | undefined;
@@ -43,7 +46,7 @@ export class ViaProvision implements ReplacementSource {
 
   async launch({ nodes, reason, reserveMs: holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
     await this.giveBack();
-    // `runId` is another one after a reset, and the answers in the history would not be recognized.
+    // `runId` would change after a reset, and the answers in the history would not match the request.
     const { workflowId, originalExecutionRunId } = workflowInfo();
     const id = `${workflowId}/${originalExecutionRunId}/${this.requests++}`;
     this.planned = undefined;

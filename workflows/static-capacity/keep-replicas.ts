@@ -38,9 +38,9 @@ const backOff = { firstMs: 5_000, longestMs: 5 * 60_000 };
 type Live = Extract<ReplicasView, { state: 'live' }>;
 
 /**
- * Keeps as many nodes of a static NodePool as its `replicas` say, independent of pods (static-capacity/keeps-replicas): creates
- * missing NodeClaims within `limits.nodes`, and terminates surplus ones at once, without budgets. Ends when the NodePool is
- * deleted. A person can hold it before each step.
+ * Keeps as many nodes of a static NodePool as its `replicas` say, independent of pods (static-capacity/keeps-replicas):
+ * creates missing NodeClaims within `limits.nodes`, and terminates surplus ones at once, without budgets. Ends when the
+ * NodePool is deleted. A person can hold it before each step.
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
   const run = new ReplicasRun(input);

@@ -4,15 +4,19 @@ import type { ExpediteOrder, TerminateNodeInput, TerminationState } from '../mes
 type EndTimes = Pick<TerminateNodeInput, 'deadline' | 'instanceEndsAt'>;
 
 /**
- * The deadline after which a drain ignores PodDisruptionBudgets and do-not-disrupt, who ordered it, and whether any pod was
- * deleted in spite of them: an order with a deadline forces nothing if all pods leave before it (termination/forced-pods).
+ * The deadline after which a drain ignores PodDisruptionBudgets and do-not-disrupt, who ordered it, and whether any pod
+ * was deleted in spite of them: an order with a deadline forces nothing if all pods leave before it
+ * (termination/forced-pods).
  */
 export class Deadline {
   /** Milliseconds of the epoch; absent: no deadline. */
   at: number | undefined;
   /** When the cloud takes the instance, milliseconds of the epoch. */
   instanceEndsAt: number | undefined;
-  /** The earliest deadline that was written to the NodeClaim (annotation `karpenter.sh/nodeclaim-termination-timestamp`). */
+  /**
+   * The earliest deadline that was written to the NodeClaim (annotation
+   * `karpenter.sh/nodeclaim-termination-timestamp`).
+   */
   announced: number | undefined;
   /** Who ordered the deadline; undefined if it is the NodeClaim's own or another disruption's. */
   private by: string | undefined;
@@ -56,7 +60,7 @@ export class Deadline {
     if (deadline !== undefined) this.at = Math.min(deadline, this.at ?? deadline);
   }
 
-  /** Takes in an earlier deadline that somebody has written on the NodeClaim since: nobody here ordered it. */
+  /** Takes in an earlier deadline that was written to the NodeClaim meanwhile. It is not attributed to an order. */
   noteStamped(deadline: number | undefined): void {
     if (deadline === undefined || (this.at !== undefined && this.at <= deadline)) return;
     this.at = deadline;
@@ -65,7 +69,8 @@ export class Deadline {
   }
 
   /**
-   * Takes in an order. The earlier deadline holds; `by` is who orders a forced drain. Returns whether anything became earlier.
+   * Takes in an order. The earlier deadline applies; `by` is who orders a forced drain. Returns whether a time became
+   * earlier.
    */
   shorten({ deadline, instanceEndsAt }: ExpediteOrder, longestGraceMs: number, by?: string): boolean {
     const asked = deadline ?? (instanceEndsAt === undefined ? workflowNow() + longestGraceMs : undefined);
@@ -80,7 +85,10 @@ export class Deadline {
     return isSooner || endsSooner;
   }
 
-  /** Notes that protected pods were deleted past the deadline. Returns who ordered it; undefined if it is the NodeClaim's own. */
+  /**
+   * Notes that protected pods were deleted past the deadline. Returns who ordered it; undefined if it is the
+   * NodeClaim's own.
+   */
   forced(): string | undefined {
     this.forcing ??= this.by;
     return this.by;

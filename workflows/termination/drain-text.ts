@@ -3,7 +3,10 @@ import { timeText } from '../../core/time.js';
 import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
 import type { ExpediteOrder } from '../messages.js';
 
-/** Causes that a rollout of the pod's owner resolves, since it creates new pods and deletes the old ones without eviction. */
+/**
+ * Causes that a rollout of the pod's owner resolves, since it creates new pods and deletes the old ones without
+ * eviction.
+ */
 export const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', 'several-pdbs', 'pdb']);
 /** Causes that end at the deadline of the drain. */
 const protects: ReadonlySet<DrainBlocker['cause']> = new Set([...heldByBudget, 'do-not-disrupt']);
@@ -66,7 +69,10 @@ function ownerEnds({ cause, name: blocker, pods: [pod = ''] }: DrainBlocker): st
     : `the owner of the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
 }
 
-/** Which pods would lose their protection by an `expedite` order during the drain of `node`, in words; undefined if none would. */
+/**
+ * Which pods would lose their protection by an `expedite` order during the drain of `node`, in words; undefined if none
+ * would.
+ */
 export function endedProtection(
   { deadline, instanceEndsAt }: ExpediteOrder,
   blockers: readonly DrainBlocker[],

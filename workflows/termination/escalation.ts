@@ -13,13 +13,13 @@ export interface EscalationState {
   readonly stuckSince?: number;
   /** Number of steps taken since then. */
   readonly taken: number;
-  /** Whether a person refused to go on: no further step until a pod leaves. */
+  /** Whether a person refused to continue: no further step until a pod leaves. */
   readonly refused?: boolean;
 }
 
 /**
- * The escalation of a stuck drain (`drainEscalation` of a DisruptionPolicy): each step is taken once, when the drain has been
- * stuck for its time. When a pod leaves, the escalation starts again; after a person's no it ends.
+ * The escalation of a stuck drain (`drainEscalation` of a DisruptionPolicy): each step is taken once, when the drain
+ * has been stuck for its time. When a pod leaves, the escalation starts again; after a person's rejection it ends.
  */
 export class Escalation {
   private stuckSince: number | undefined;
@@ -38,7 +38,6 @@ export class Escalation {
     this.refused = carried?.refused ?? false;
   }
 
-  /** Takes in the progress of the drain. */
   report({ state, blockers = [], evicted }: DrainProgress): void {
     const stuck = state === 'blocked' && blockers.length > 0;
     this.blockers = blockers;
@@ -53,7 +52,10 @@ export class Escalation {
     this.refused = true;
   }
 
-  /** State for the next run. It does not count an approval question that is still open, so that the next run asks it again. */
+  /**
+   * State for the next run. It does not count an approval question that is still open, so that the next run asks it
+   * again.
+   */
   get state(): EscalationState {
     const isAsking = this.taking?.action === 'AskApproval';
     return {

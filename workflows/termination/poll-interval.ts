@@ -8,8 +8,8 @@ const laterPauses = [
 ] as const;
 
 /**
- * The interval between polls of a workflow that waits for the cluster: a second at first, up to a minute after an hour without a
- * change. Each change shortens it by one step.
+ * The interval between polls of a workflow that waits for the cluster: a second at first, up to a minute after an hour
+ * without a change. Each change shortens it by one step.
  */
 export class PollInterval {
   private pollsWithoutChange = 0;

@@ -41,29 +41,30 @@ export async function startTermination(input: TerminationRequest, summary: strin
 }
 
 /**
- * How a termination ended for its caller. `elsewhere`: it was started for another reason already, and is not waited for. `paused`,
- * `refused`: with `unlessPaused` and `unlessRefused` alone; the node is as it was.
+ * How a termination ended for its caller. `elsewhere`: it was started for another reason already, and is not waited
+ * for. `paused`, `refused`: with `unlessPaused` and `unlessRefused` alone; the node is as it was.
  */
 export type TerminationEnd =
   { readonly state: 'ended' | 'elsewhere' } | { readonly state: 'paused' | 'refused'; readonly why: string };
 
 /**
- * Starts the NodeClaim's `terminateNode`, of which there is one, and waits for its end. It goes on if the caller ends. One that somebody terminates or
- * cancels is started anew: the deletion of its NodeClaim cannot be taken back, and the caller knows why and until when (termination/started-anew).
+ * Starts the NodeClaim's only `terminateNode` and waits for its end. It continues if the caller ends. If it is
+ * terminated or cancelled by hand, it is started again with the same reason and deadline, because the deletion of its
+ * NodeClaim cannot be undone (termination/started-anew).
  */
 export async function runTermination(input: TerminationRequest): Promise<TerminationEnd> {
   for (;;) {
     try {
       const { outcome, why = '' } = await executeChild<typeof terminateNode>('terminateNode', {
         ...optionsFor(input, `${input.claim.name}: ${input.reason}`),
-        // A drain cannot be undone, so it goes on if the caller is cancelled.
+        // A drain cannot be undone, so it continues if the caller is cancelled.
         cancellationType: ChildWorkflowCancellationType.ABANDON,
       });
       return outcome === 'paused' || outcome === 'refused' ? { state: outcome, why } : { state: 'ended' };
     } catch (error) {
       if (isStartedAlready(error)) return { state: 'elsewhere' };
       if (!isEndedByHand(error)) throw error;
-      log.warn('somebody ended a termination: starting it anew', { nodeClaim: input.claim.name });
+      log.warn('a termination was ended by hand: starting it again', { nodeClaim: input.claim.name });
     }
   }
 }

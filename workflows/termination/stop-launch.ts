@@ -10,8 +10,8 @@ import { launchSettledSignal, stopLaunchSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 
 /**
- * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes up to two
- * minutes.
+ * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes
+ * up to two minutes.
  */
 const launchSettlesWithinMs = 150_000;
 
@@ -22,7 +22,10 @@ interface StopDeps {
   readonly progress: () => Progress;
 }
 
-/** Stops the launch of a NodeClaim that is being deleted. Build it before the first await of the workflow, since it sets a handler. */
+/**
+ * Stops the launch of a NodeClaim that is being deleted. Build it before the first await of the workflow, since it sets
+ * a handler.
+ */
 export class LaunchStop {
   private settled: { readonly providerId?: string } | undefined;
 
@@ -36,7 +39,8 @@ export class LaunchStop {
   /** Stops the launch, if it may be under way. Returns the provider id if there is an instance. */
   async run({ providerId, mayBeLaunching }: Instance): Promise<string | undefined> {
     if (providerId === undefined) return this.settledInstance();
-    // Whoever waits for the node hears from the launch that there will be none: here nothing has to wait for the launch's answer.
+    // The launch then signals the workflows that wait for its node. Its answer is not needed here, since the instance
+    // is known.
     if (mayBeLaunching === true && patched('stop-launch-with-instance')) await this.tell({});
     return providerId;
   }
@@ -56,7 +60,7 @@ export class LaunchStop {
     return view.state === 'gone' ? undefined : view.providerId;
   }
 
-  /** Whether the launch was still there to be told. */
+  /** Returns whether the launch was still running to get the signal. */
   private tell(stop: { readonly replyTo?: string }): Promise<boolean> {
     return notify(() => getExternalWorkflowHandle(this.launchId).signal(stopLaunchSignal, stop));
   }

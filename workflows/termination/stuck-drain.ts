@@ -29,15 +29,15 @@ interface StuckDrainDeps {
 }
 
 /**
- * Carries out the escalation of a drain beside the drain (`drainEscalation` of a DisruptionPolicy): notifies, restarts the pods'
- * owner, asks for approval, ends the protection of pods.
+ * Carries out the escalation of a drain during the drain (`drainEscalation` of a DisruptionPolicy): notifies, restarts
+ * the pods' owner, asks for approval, ends the protection of pods.
  */
 export class StuckDrain {
   private escalation: Escalation | undefined;
 
   constructor(private readonly deps: StuckDrainDeps) {}
 
-  /** Runs `work`, and the escalation beside it if the policy has one. */
+  /** Runs `work`, and concurrently the escalation if the policy has one. */
   async beside(
     nodeName: string,
     steps: readonly EscalationStep[] | undefined,
@@ -62,7 +62,6 @@ export class StuckDrain {
     }
   }
 
-  /** Takes in the progress of the drain. */
   report(progress: DrainProgress): void {
     this.escalation?.report(progress);
   }
@@ -85,8 +84,8 @@ export class StuckDrain {
   }
 
   /**
-   * Waits until the step under way has ended, before continue-as-new. An open approval question is not waited for: the next run
-   * asks it again.
+   * Waits until the step under way has ended, before continue-as-new. An open approval question is not waited for: the
+   * next run asks it again.
    */
   async stepIsTaken(): Promise<void> {
     const isOver = (): boolean => {
@@ -133,8 +132,8 @@ export class StuckDrain {
   }
 
   /**
-   * Asks for approval to end the protection of pods, until somebody answers, the next step is due, or a pod leaves. Returns the
-   * outcome in words.
+   * Asks for approval to end the protection of pods, until a person answers, the next step is due, or a pod leaves.
+   * Returns the outcome in words.
    */
   private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
     const next = this.escalation?.next;

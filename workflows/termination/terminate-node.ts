@@ -30,8 +30,9 @@ const drainLastsAtLeastMs = 5000;
 const waitsFor = { draining: 'pods to leave', 'detaching volumes': 'volumes to be detached' } as const;
 
 /**
- * Terminates a node (termination/steps): taint and load-balancer label, drain by tiers through the eviction API, volumes,
- * instance, finalizers. If there are several reasons to remove a node, the more urgent one shortens the deadline here.
+ * Terminates a node (termination/steps): taint and load-balancer label, drain by tiers through the eviction API,
+ * volumes, instance, finalizers. If there are several reasons to remove a node, the more urgent one shortens the
+ * deadline here.
  */
 export async function terminateNode(input: TerminateNodeInput): Promise<TerminateNodeResult> {
   const termination = new Termination(input);
@@ -54,7 +55,7 @@ class Termination {
   private evicted: number;
   private readonly launchStop: LaunchStop;
   private blockers: readonly DrainBlocker[] = [];
-  /** Name of the node, once its claim had one. */
+  /** Name of the node, if the NodeClaim has had one. */
   private nodeName: string | undefined;
   /** Name of the node that is being drained. */
   private drainingNode: string | undefined;
@@ -128,7 +129,7 @@ class Termination {
     return this.result('terminated');
   }
 
-  /** Nothing has been done to the node. */
+  /** The result if the NodeClaim was not deleted; nothing has been changed on the node. */
   private keptBy({ state, why }: Extract<TerminationStart, { why: string }>): TerminateNodeResult {
     this.progress.addFacts({ 'kept because': why });
     return { ...this.result(state), why };
@@ -165,7 +166,10 @@ class Termination {
     return state === 'gone';
   }
 
-  /** Repeats `step` until it is done, with growing intervals while nothing changes, and at once when the deadline changes. */
+  /**
+   * Repeats `step` until it is done, with growing intervals while nothing changes, and at once when the deadline
+   * changes.
+   */
   private async untilDone(
     phase: keyof typeof waitsFor,
     nodeName: string,

@@ -13,18 +13,20 @@ export interface TerminateNodeInput {
   /** Whether to delete the NodeClaim; false where it is being deleted already. */
   readonly deleteClaim: boolean;
   /**
-   * When the drain stops respecting PodDisruptionBudgets and do-not-disrupt, milliseconds of the epoch; absent: as the NodeClaim
-   * says.
+   * When the drain stops respecting PodDisruptionBudgets and do-not-disrupt, milliseconds of the epoch; absent: that of
+   * the NodeClaim.
    */
   readonly deadline?: number;
   /** When the cloud takes the instance, milliseconds of the epoch. It ends no protection of pods. */
   readonly instanceEndsAt?: number;
   /**
-   * Set where the disruption is voluntary: a pause that the API server has when the NodeClaim is to be deleted keeps the node, whether
-   * `disrupt` has read it or not (invariants/pauses-hold).
+   * Set for voluntary disruptions: a pause that exists in the API server when the NodeClaim is to be deleted prevents
+   * the deletion, even if `disrupt` has not read it (invariants/pauses-hold).
    */
   readonly unlessPaused?: { readonly reason: string; readonly node: string };
-  /** Set where the disruption may as well be left: a deletion of the NodeClaim that the API server refuses ends the workflow. */
+  /**
+   * Set where the node may as well stay: if the API server refuses the deletion of the NodeClaim, the workflow ends.
+   */
   readonly unlessRefused?: true;
   /** Carried over by continue-as-new. */
   readonly carried?: TerminationState;
@@ -54,7 +56,8 @@ export interface TerminateNodeResult {
 }
 
 /**
- * Speeds up a drain, for a more urgent reason or by a person's order. The earlier of two deadlines holds. Without a deadline the
- * protection of pods ends now; they keep their grace period. With `instanceEndsAt` alone no deadline is set.
+ * Speeds up a drain, for a more urgent reason or by a person's order. The earlier of two deadlines holds. Without a
+ * deadline the protection of pods ends now; they keep their grace period. With `instanceEndsAt` alone no deadline is
+ * set.
  */
 export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
