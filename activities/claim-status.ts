@@ -15,7 +15,10 @@ export function quantitiesOf(resources: Resources): Record<string, string> {
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
-/** Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. `seen` saves the first read. */
+/**
+ * Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. `seen` saves the first
+ * read.
+ */
 export async function setConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now'>,
   ref: ClaimRef,
@@ -34,8 +37,8 @@ export async function setConditions(
 }
 
 /**
- * Sets conditions that only tell what goes on, as those of a termination do: an API server that refuses them holds nothing up
- * (termination/conditions-are-informative).
+ * Sets conditions that are only informative, such as those of a termination: if the API server refuses them, the work
+ * continues (termination/conditions-are-informative).
  */
 export async function reportConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now' | 'log'>,
@@ -49,7 +52,7 @@ export async function reportConditions(
     const conditions = changes.map(({ type }) => type);
     deps.log.warn(
       { nodeClaim: ref.name, conditions, error: messageOf(error) },
-      'could not tell conditions of a NodeClaim',
+      'could not write conditions of a NodeClaim',
     );
     return undefined;
   }
@@ -67,11 +70,16 @@ export function conditionsWith(
   return withReady(conditions, claimLifecycle, at(deps, claim));
 }
 
-/** The spec of a claim never changes (node-claims/immutable): what is True stays so in the generation that its deletion makes. */
+/**
+ * The spec of a NodeClaim never changes (node-claims/immutable), so conditions that are True stay True in the
+ * generation that its deletion creates.
+ */
 const lasting = (conditions: readonly Condition[]): readonly Condition[] =>
   conditions.filter(({ type, status }) => status === 'True' && claimLifecycle.some((one) => one === type));
 
-/** Whoever has an instance was launched, also where somebody took the condition off: no step comes again that would say so. */
+/**
+ * A NodeClaim with an instance was launched, even if the condition has been removed: no later step would set it again.
+ */
 function launched({ status }: NodeClaim): readonly ConditionChange[] {
   if ((status?.providerID ?? '') === '' || isTrue(status?.conditions, 'Launched')) return [];
   return [{ type: 'Launched', status: 'True' }];

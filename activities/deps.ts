@@ -20,20 +20,23 @@ export interface ActivityDeps extends ClusterDeps {
 }
 
 /**
- * The offerings without capacity, which all workers share durably. No method throws: if Temporal cannot be reached, the next
- * refusal is recorded instead.
+ * The offerings without capacity, which all workers share durably. No method throws: if Temporal cannot be reached, the
+ * next refusal is recorded instead.
  */
 export interface OfferingStore {
   refused(offerings: readonly UnavailableOffering[]): Promise<void>;
   succeeded(offering: Pick<UnavailableOffering, 'capacityType' | 'instanceType' | 'zone'>): Promise<void>;
-  /** Tells the cloud provider of offerings that other workers found unavailable. */
+  /** Passes offerings that other workers found unavailable to the cloud provider. */
   refresh(): Promise<void>;
 }
 
-/** Starts entity workflows with the inputs of the settings, unless they run already; tells which workflows run, and cancels them. */
+/**
+ * Starts entity workflows with inputs from the settings, unless they run already. Also finds running workflows and
+ * cancels them.
+ */
 export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
-  /** Whether a workflow with this id is running; with `firstRunId`, that one, and not another that was started under its id. */
+  /** Whether a workflow with this id is running; with `firstRunId`, only the execution that began with that run. */
   isOpen(workflowId: string, firstRunId?: string): Promise<boolean>;
   /** Ids of running workflows that a person holds, at most 500. Visibility lags behind by a moment. */
   held(): Promise<readonly string[]>;
@@ -47,7 +50,10 @@ export interface PackingOptions {
   readonly onBegin?: () => void;
 }
 
-/** Rejects if the thread dies or the attempt of the activity ends: then the job is not begun, or is stopped soon. */
+/**
+ * The promises reject if the thread dies or the attempt of the activity ends: the job is then not begun, or is stopped
+ * soon.
+ */
 export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
   /** Lower bounds for what the nodes of NodePools cost (surfaces/least-possible). */
@@ -55,7 +61,8 @@ export interface Packer {
   /** Searches for commands (consolidation/when-it-searches). */
   consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
   /**
-   * The command for exactly these nodes; undefined if they may not all be disrupted or it saves nothing (commands/validation).
+   * The command for exactly these nodes; undefined if they may not all be disrupted or it saves nothing
+   * (commands/validation).
    */
   reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
   /** Where pods without a node have room now (consolidation/room-of-pending-pods). */

@@ -7,18 +7,21 @@ import { regarding } from '../core/events.js';
 import type { ActivityDeps } from './deps.js';
 import { recordRegistration } from './registration-health.js';
 
-/** Most nodes register sooner. Of those the cloud is not asked. */
+/** Most nodes register within this time and need no request to the cloud. */
 const askedAfterMs = 60_000;
 
-/** How the instance of a NodeClaim ended that waits for its Node for a while already (launch/instance-ended). */
+/**
+ * How the instance of a NodeClaim ended that has waited for its Node for a while (launch/instance-ended); undefined if
+ * it has not.
+ */
 export async function endedWhileAwaited(deps: ActivityDeps, claim: NodeClaim): Promise<EndedInstance | undefined> {
   const launchedAt = Date.parse(conditionOf(claim.status?.conditions, 'Launched')?.lastTransitionTime ?? '');
   return deps.now() - launchedAt >= askedAfterMs ? whyEnded(deps, claim) : undefined;
 }
 
 /**
- * Shows on a NodeClaim and its NodePool how the instance ended before its Node registered. `otherwise` is the message where the cloud does not
- * say.
+ * Shows on a NodeClaim and its NodePool how the instance ended before its Node registered. `otherwise`: the message if
+ * the cloud does not report how.
  */
 export async function noteEndedUnregistered(deps: ActivityDeps, claim: NodeClaim, otherwise: string): Promise<void> {
   if (isTrue(claim.status?.conditions, 'Registered') || claim.metadata.deletionTimestamp !== undefined) return;
@@ -33,7 +36,7 @@ export async function noteEndedUnregistered(deps: ActivityDeps, claim: NodeClaim
   await recordRegistration(deps, claim, { registered: false, at: deps.now(), reason: instanceEnded, message });
 }
 
-/** Undefined also while the cloud does not answer: nothing follows from that. */
+/** Also undefined while the cloud does not answer, since that does not prove an end. */
 async function whyEnded(deps: ActivityDeps, { metadata, status }: NodeClaim): Promise<EndedInstance | undefined> {
   try {
     return await deps.cloud.whyEnded?.(status?.providerID ?? '');

@@ -1,4 +1,4 @@
-/** Workflows of which a cluster has one each, for good. */
+/** Workflows that run once per cluster, without end. */
 export type Entity = 'provision' | 'disrupt';
 
 export interface EntityActivities {

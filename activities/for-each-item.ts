@@ -16,9 +16,9 @@ interface RefusedItem<T> {
 const attemptsForAll = 2;
 
 /**
- * The failure of one item of several; undefined if it may be an outage, in which case the activity has to fail. Some webhooks
- * answer with the status of an outage, and some objects make code throw: an item that fails attempt after attempt while the API
- * server answers otherwise has a failure of its own (provisioning/refused-claims).
+ * The failure of one item of several; undefined if it may be an outage, in which case the activity has to fail. Some
+ * webhooks answer with the status of an outage, and some objects make code throw: if an item fails in every attempt
+ * while the API server answers other requests, that is a failure of the item alone (provisioning/refused-claims).
  */
 export function itemFailure(error: unknown): string | undefined {
   if (isRefusal(error)) return error.message;
@@ -33,9 +33,9 @@ interface ItemTexts<T> {
 }
 
 /**
- * Runs `work` for each item, and continues if one fails: the failure is logged and returned. An outage fails the activity after
- * every item was tried. If no item had an answer, another request checks whether the API server is available: with a single item
- * the two could not be distinguished otherwise.
+ * Runs `work` for each item, and continues if one fails: the failure is logged and returned. An outage fails the
+ * activity after every item was tried. If no item had an answer, another request checks whether the API server is
+ * available: with a single item the two could not be distinguished otherwise.
  */
 export async function forEachItem<T>(
   { log, kube }: Pick<ActivityDeps, 'log' | 'kube'>,

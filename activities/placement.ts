@@ -4,15 +4,16 @@ import type { Place } from '../packing/places.js';
 import type { ActivityDeps } from './deps.js';
 
 interface Placement {
-  /** Of every pod that was asked about and lacks a node. */
+  /** The places of all pods that were asked about and have no node. */
   readonly places: ReadonlyMap<string, Place>;
   /** Claims that would be launched, for other pods too. */
   readonly claims: readonly PlannedClaim[];
 }
 
 /**
- * Where pods (`namespace/name`) would go, beside all others that lack a node. Only `provision` reads plans by themselves: it alone has a
- * next pass for what a plan defers. What is asked here has an answer for each pod, and `deferred` is one of them.
+ * Where pods (`namespace/name`) would be placed, together with all others that have no node. Each pod has an answer,
+ * which may be `deferred`. Only `provision` reads plans directly, because only it has a next pass for the pods that a
+ * plan defers.
  */
 export async function placementOf(
   { packer }: Pick<ActivityDeps, 'packer'>,

@@ -1,8 +1,9 @@
 import { isDomainError } from '../core/failures.js';
 
 /**
- * Whether the API server has answered, and the answer will be the same until somebody changes something: an admission policy, a quota,
- * a rule of the CRD, an admission webhook that cannot be called (500). Everything else is an outage: the activity fails and is tried again.
+ * Whether the API server has answered, and the answer will be the same until a person changes something: an admission
+ * policy, a quota, a rule of the CRD, an admission webhook that cannot be called (500). Everything else is an outage:
+ * the activity fails and is tried again.
  */
 export function isRefusal(error: unknown): error is Error {
   if (!isDomainError(error)) return false;
@@ -11,5 +12,5 @@ export function isRefusal(error: unknown): error is Error {
   return ['Invalid', 'Conflict', 'NotFound'].includes(error.type) || status === 500;
 }
 
-/** As `isRefusal`, of a write that is over: whoever lost a race writes anew. */
+/** As `isRefusal`, but without conflicts, after which the write is repeated. */
 export const isRefusedWrite = (error: unknown): error is Error => isRefusal(error) && !isDomainError(error, 'Conflict');

@@ -10,7 +10,7 @@ const benign: ReadonlySet<string> = new Set([
   failures.throttled.type,
 ]);
 
-/** The failure that Temporal is to see for whatever an activity threw (core/failures.ts says what is retried). */
+/** Converts an error of an activity to a failure for Temporal (core/failures.ts defines what is retried). */
 function toFailure(error: unknown): Error {
   if (error instanceof TemporalFailure || isCancellation(error)) return error as Error;
   if (!isDomainError(error)) return error instanceof Error ? error : new Error(String(error));
@@ -24,7 +24,7 @@ function toFailure(error: unknown): Error {
   });
 }
 
-/** Every activity of `activities`, with what it throws translated by `toFailure`. */
+/** Wraps activities so that their errors are converted by `toFailure`. */
 export function withFailures<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities as Record<string, (input: unknown) => Promise<unknown>>).map(
     ([name, activity]) =>
@@ -42,7 +42,7 @@ export function withFailures<T extends object>(activities: T): T {
   return Object.fromEntries(wrapped) as T;
 }
 
-/** The attempt is over: nobody waits for what it would give. */
+/** Whether the attempt is over, so that its result is not used. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof Error && (error.name === 'CancelledFailure' || error.name === 'AbortError');
 }

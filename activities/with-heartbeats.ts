@@ -4,8 +4,8 @@ import { progressOf } from './attempt.js';
 const heartbeatMs = 2500;
 
 /**
- * Every activity of `activities`, heartbeating for as long as it runs: when its worker dies, the server notices within
- * the heartbeat timeout and hands it to another, instead of waiting for the attempt's own bound.
+ * Wraps activities so that they heartbeat as long as they run: if a worker dies, the server notices that within the
+ * heartbeat timeout and schedules another attempt, instead of waiting for the timeout of the attempt.
  */
 export function withHeartbeats<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities as Record<string, (input: unknown) => Promise<unknown>>).map(

@@ -38,8 +38,8 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
 }
 
 /**
- * The commands for such nodes that save much more than what was asked or refused. If one is better than an open question, the
- * question is withdrawn first, and the command is proposed when its workflow has ended.
+ * Commands for nodes with open questions or refusals that save much more than these. If a command is better than an
+ * open question, the question is withdrawn first, and the command is proposed when the question's workflow has ended.
  */
 export function betterThanAnswered(commands: readonly ConsolidationCommand[], context: DisruptionContext): Better {
   const byName = new Map(context.views.map((view) => [nodeNameOf(view), view]));

@@ -9,18 +9,19 @@ const noNodes: ReadonlySet<string> = new Set();
 export interface ConcurrentCommands {
   /** Those that can start together. */
   readonly commands: readonly ConsolidationCommand[];
-  /** Those that wait until others, which save more, have gone. */
+  /** Those that wait until others, which save more, have been carried out. */
   readonly dependent: readonly ConsolidationCommand[];
-  /** Those that wait for consolidateAfter: of their own nodes, or of nodes that are to take their pods. */
+  /** Those that wait for consolidateAfter: of their candidates, or of nodes that their pods would move to. */
   readonly notYetConsolidatable: readonly ConsolidationCommand[];
-  /** Whether budgets keep some of them. */
+  /** Whether budgets exclude some of them. */
   readonly isCutByBudgets: boolean;
 }
 
 /**
- * Selects the commands that can start together. Each command is based on the result of those before it. Commands that depend on
- * another one, and those that budgets do not allow at the same time, wait for the next search; highest saving per node first. A
- * command whose nodes are not all consolidatable yet waits too, and keeps its place.
+ * Selects the commands that can start together. Each command is based on the result of those before it. Commands that
+ * depend on another one, and those that budgets do not allow at the same time, wait for the next search; highest saving
+ * per node first. A command whose nodes are not all consolidatable yet also waits, but counts for the commands after
+ * it.
  */
 export function concurrentCommands(
   commands: readonly ConsolidationCommand[],

@@ -18,8 +18,8 @@ export function createConsolidationActivities(deps: ActivityDeps): Consolidation
 }
 
 /**
- * Measures the saving of a command: the price of the removed nodes less that of the replacements that still run. New nodes of the
- * same NodePools are reported beside it, since nobody can know whether the command caused them.
+ * Measures the saving of a command: the price of the removed nodes less that of the replacements that still run. New
+ * nodes of the same NodePools are reported separately, because it is unknown whether the command caused them.
  */
 async function measureCommand(
   deps: ActivityDeps,

@@ -24,12 +24,15 @@ const missingTypesMs = 15_000;
 /** Pause after a search, as a multiple of its duration without its time in the queue. */
 const restFactor = 4;
 /**
- * Nodes that become consolidatable within this time are included in the plan. Otherwise pods would be moved onto nodes that are
- * removed a moment later, and small commands would start before the one that saves most. Commands with such nodes wait until the
- * nodes are consolidatable, and are validated then.
+ * Nodes that become consolidatable within this time are included in the plan. Otherwise pods would be moved onto nodes
+ * that are removed a moment later, and small commands would start before the one that saves most. Commands with such
+ * nodes wait until the nodes are consolidatable, and are validated then.
  */
 const lookAheadMs = 30_000;
-/** The longest that consolidatable nodes wait for others: longer than `lookAheadMs`, since pods that arrive there meanwhile start consolidateAfter anew. */
+/**
+ * The longest that consolidatable nodes wait for others. It exceeds `lookAheadMs`, because pods that arrive on those
+ * nodes meanwhile restart consolidateAfter.
+ */
 const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 interface LastSearch {
@@ -38,7 +41,7 @@ interface LastSearch {
   /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
-  /** What nodes wait for whose command was found and not started. */
+  /** Waits of nodes whose command was found but not started. */
   waits: readonly NodeWait[];
   /** Since when consolidatable nodes have waited for others to become consolidatable, while no command started. */
   waitingSince: number | undefined;
@@ -60,9 +63,9 @@ export function noSearch(): LastSearch {
 }
 
 /**
- * Finds commands that save money and can run at the same time (consolidation/when-it-searches, consolidation/several-nodes).
- * Searches only if something changed since the last search without a result, or after five minutes. A search that budgets cut
- * short does not count as without result.
+ * Finds commands that save money and can run at the same time (consolidation/when-it-searches,
+ * consolidation/several-nodes). Searches only if something changed since the last search without a result, or after
+ * five minutes. A search that budgets cut short does not count as without result.
  */
 export async function findConsolidation(
   deps: ActivityDeps,
@@ -96,7 +99,7 @@ async function searchNow(
   fingerprint: string,
 ): Promise<Proposals> {
   const soon = context.now + lookAheadMs;
-  // In a busy cluster some node is always about to become consolidatable: the others do not wait for ever.
+  // In a busy cluster some node is always about to become consolidatable, so the wait for others is limited.
   const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + longestWaitMs;
   const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
     deps,
@@ -177,7 +180,7 @@ async function search(
   return { first, result, proposed: commands, moot };
 }
 
-/** Searches what was not searched before. */
+/** Searches, unless the memory has the result for the same input. */
 const searchingOnce =
   ({ packer }: ActivityDeps, memory: SearchMemory): ActivityDeps['packer']['consolidate'] =>
   async (input, options) => {

@@ -12,7 +12,10 @@ import type { Proposal, Proposals } from '../disruption-context/decision-record.
 /** The most candidates of one command, to bound its payload; the next search finds the rest. */
 const candidatesPerCommand = 100;
 
-/** All empty nodes that budgets allow (consolidation/empty-nodes), in one command for the NodePools of one DisruptionPolicy. */
+/**
+ * All empty nodes that budgets allow (consolidation/empty-nodes), in one command for the NodePools of one
+ * DisruptionPolicy.
+ */
 export function findEmpty(context: DisruptionContext): Proposals {
   const isFree = (view: NodeView): boolean =>
     isInScope(context, poolNameOf(view)) &&

@@ -25,7 +25,9 @@ import { ruledByText } from '../../disruption/budgets/budgets.js';
 /** The most commands of one search that start together. */
 const mostCommands = 10;
 
-/** The least saving of a command that launches more nodes than it removes, as a share of the average price of a node. */
+/**
+ * The least saving of a command that launches more nodes than it removes, as a share of the average price of a node.
+ */
 const leastSplitShare = 0.2;
 /** The same for commands with nodes that pods were moved to within a day. */
 const leastAgainShare = 0.15;
@@ -36,7 +38,7 @@ const disruptionWeight = 0.05;
 /** The reason for nodes of NodePools that this search does not cover. */
 export const otherMode = 'its NodePool is searched apart from this one';
 
-/** A search, and what its bounds say. */
+/** The input of a search, and the limits that it is based on. */
 interface SearchInput {
   readonly input: ConsolidationInput;
   /** How many nodes of each NodePool may be disrupted now. */
@@ -52,7 +54,9 @@ interface SearchInput {
   readonly opens: readonly number[];
 }
 
-/** The input of the search: nodes that are kept by people, policies or back-off, and limits and thresholds by NodePool. */
+/**
+ * The input of the search: nodes that are kept by people, policies or back-off, and limits and thresholds by NodePool.
+ */
 export async function searchInput(
   deps: ActivityDeps,
   context: DisruptionContext,
@@ -82,13 +86,16 @@ export async function searchInput(
   return { input, allowed: bounds.allowances, held, chains: paused, limited, closed, full, opens };
 }
 
-/** The cluster as a search that reads this context reckons with it. */
+/**
+ * The packing input for a search: without the nodes that are being disrupted, and without pods that kube-scheduler
+ * refuses.
+ */
 export const contextInput = (
   deps: ActivityDeps,
   { pools, disrupting, refusedPods }: DisruptionContext,
 ): Promise<PackingInput> => disruptionInput(deps, [...pools.values()], { without: disrupting, refused: refusedPods });
 
-/** The nodes that the search leaves where they are, and why. */
+/** The nodes that the search must not disrupt, and why. */
 function keptNodes(
   context: DisruptionContext,
   consolidatableBy: number,
@@ -98,7 +105,7 @@ function keptNodes(
   readonly kept: ReadonlyMap<string, string>;
   readonly closed: ReadonlySet<string>;
   readonly full: Consolidation['held'];
-  /** Why NodePools are to be paused. */
+  /** Why NodePools are to be paused, by NodePool. */
   readonly chains: ReadonlyMap<string, string>;
 } {
   const chains = new Map<string, string>();
@@ -137,8 +144,8 @@ function closedPools(
 interface Bounds {
   readonly allowances: ReadonlyMap<string, Allowance>;
   /**
-   * The bounds after running disruptions have ended: the next commands are searched meanwhile, and are validated when they may
-   * start.
+   * The bounds after running disruptions have ended: the next commands are searched meanwhile, and are validated when
+   * they may start.
    */
   readonly limits: ReadonlyMap<string, Allowance>;
   readonly leastSavings: NonNullable<ConsolidationInput['leastSavings']>;
@@ -181,7 +188,7 @@ interface Allowance {
 const isClosed = (limit: Allowance | undefined): boolean =>
   limit !== undefined && limit.Underutilized === 0 && limit.Empty === 0;
 
-/** What the NodePool allows at a time, after the running disruptions have ended. */
+/** How many nodes the NodePool allows at a time, after the running disruptions have ended. */
 function turnsOf(context: DisruptionContext, nodePool: string): Allowance {
   const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
   const count = { total: total - disrupting, disrupting: 0 };

@@ -6,7 +6,7 @@ import { consolidatableAt, settlesAt } from '../../disruption/consolidation/cons
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import { hasOwn, lookUp } from '../../core/own.js';
 
-/** A search and its repetition with what nobody had answered. */
+/** A search, and its repetition with the nodes that have open questions or refusals. */
 const mostKept = 2;
 
 interface Kept {
@@ -15,13 +15,13 @@ interface Kept {
 }
 
 /**
- * The last searches whose answers time alone does not change: the same input has the same answer at any later time. So a cluster at rest is not
- * searched again every five minutes (consolidation/when-it-searches).
+ * The last searches whose results do not depend on the time: the same input has the same result at any later time. Thus
+ * an idle cluster is not searched again every five minutes (consolidation/when-it-searches).
  */
 export class SearchMemory {
   private kept: readonly Kept[] = [];
 
-  /** What a search of `input` answered before. */
+  /** The result of an earlier search with the same input; undefined if there is none. */
   find(input: ConsolidationInput): Consolidation | undefined {
     return this.kept.find((known) => isRepetition(known.input, input))?.answer;
   }
@@ -40,7 +40,7 @@ const byOf = ({ now, consolidatableBy = now }: ConsolidationInput): number => co
 
 const atNoTime = (input: ConsolidationInput): object => ({ ...input, now: 0, consolidatableBy: 0 });
 
-/** Whether nothing of it begins, ends or becomes due after its own time. */
+/** Whether nothing in the input begins, ends or becomes due after the input's own time. */
 function isTimeless(input: ConsolidationInput): boolean {
   const { objects, settings, now } = input;
   const by = Math.min(now, byOf(input));
@@ -63,7 +63,7 @@ function isTimeless(input: ConsolidationInput): boolean {
   );
 }
 
-/** Budgets with a schedule open and close, and a NodePool whose NodeClaims were refused rests for a while. */
+/** Budgets with a schedule open and close, and a NodePool whose NodeClaims were refused is excluded for a while. */
 const isPoolTimeless = ({ metadata, spec }: NodePool): boolean =>
   metadata.annotations?.[annotations.claimsRefused] === undefined &&
   spec.disruption.budgets.every(({ schedule }) => schedule === undefined);
@@ -72,8 +72,8 @@ const isPolicyTimeless = ({ spec }: DisruptionPolicy): boolean =>
   (spec.maintenanceWindows ?? []).length === 0 && (spec.rates ?? []).length === 0;
 
 /**
- * Whether two values are the same through and through: of plain objects, arrays, maps and sets. Parts that are the same object make it short;
- * members of sets and keys of maps are compared as they are.
+ * Deep equality of plain objects, arrays, maps and sets. Identical objects are not descended into; members of sets and
+ * keys of maps are not compared deeply.
  */
 export function isSame(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
@@ -83,7 +83,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Of two of one kind. */
+/** For two objects with the same prototype. */
 function arePartsSame(a: object, b: object): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((each, at) => isSame(each, b[at]));

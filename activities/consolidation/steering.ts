@@ -12,12 +12,13 @@ import { lookUp } from '../../core/own.js';
 
 type Input = Parameters<ConsolidationActivities['steerPods']>[0];
 
-/** The most nodes with the taint at a time: each is written when a drain begins and when the last one ends. */
+/** The most nodes with the taint at a time, because each is written when a drain begins and when the last one ends. */
 const mostSteered = 50;
 
 /**
- * Adds the soft taint to the nodes that pods should stay away from, and removes it from all others; without targets from all.
- * Writes only changes. A node that cannot be written is left for the next call, and is returned as long as it may have the taint.
+ * Adds the soft taint to the nodes that pods should stay away from, and removes it from all others; without targets
+ * from all. Writes only changes. A node that cannot be written is left for the next call, and is returned as long as it
+ * may have the taint.
  */
 export async function steerPods(deps: ActivityDeps, { targets, steered }: Input): Promise<{ steered: string[] }> {
   const wanted = targets.length === 0 ? [] : nodesBeside(deps, new Set(targets));
@@ -38,8 +39,8 @@ const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
 
 /**
- * Managed nodes that stay and are not targets, by the name of node or NodeClaim: the emptiest first, since kube-scheduler prefers
- * these.
+ * Managed nodes that stay and are not targets, by the name of node or NodeClaim: the emptiest first, since
+ * kube-scheduler prefers these.
  */
 function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[] {
   const nodes = managedClaims(deps).flatMap((claim) => {

@@ -9,8 +9,9 @@ import type { ConcurrentCommands } from './concurrent-commands.js';
 import { whyResultDiffers } from './why-result-differs.js';
 
 /**
- * Commands that would move pods to nodes within their consolidateAfter, and that do not hold without these nodes, wait like those whose own nodes
- * are not consolidatable yet (consolidation/consolidate-after): their validation would abandon them.
+ * Delays commands that would move pods to nodes within their consolidateAfter, and that are not valid without these
+ * nodes, because their validation would abandon them (consolidation/consolidate-after). They wait like commands whose
+ * own nodes are not consolidatable yet.
  */
 export async function withoutUnready(
   deps: ActivityDeps,

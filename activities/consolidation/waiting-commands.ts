@@ -10,7 +10,7 @@ import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
 
 const saves = 'nothing blocks it, and removing it saves something; it waits for';
 
-/** What nodes wait for whose command was found and is not started yet (surfaces/one-reason). */
+/** Waits of nodes whose command was found but is not started yet (surfaces/one-reason). */
 export function waitsOfCommands(
   proposed: readonly ConsolidationCommand[],
   { commands, dependent, notYetConsolidatable }: ConcurrentCommands,

@@ -7,15 +7,15 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { allowedFor, poolNameOf } from '../disruption-context/disruption-context.js';
 
-/** What sums of prices may differ by, dollars per hour. */
+/** Tolerance for rounding in sums of prices, dollars per hour. */
 const rounding = 1e-9;
 
 const noNodes: ReadonlySet<string> = new Set();
 
 /**
- * The empty nodes that a command waits for: it would move pods to them, and they will be consolidatable soon. Removing these
- * disrupts no pod, so the command waits if that saves as much. Empty nodes that are consolidatable already do not count, since
- * they are removed first (candidates/methods-in-order).
+ * The empty nodes that a command waits for: it would move pods to them, and they will be consolidatable soon. Their
+ * removal disrupts no pod, so the command waits if that saves at least as much. Empty nodes that are consolidatable
+ * already do not count, since they are removed first (candidates/methods-in-order).
  */
 export function emptyNodesAwaited(
   { moves, priceBefore, priceAfter }: ConsolidationCommand,
@@ -31,7 +31,7 @@ export function waitsForEmptyNodes(command: ConsolidationCommand, context: Disru
   return emptyNodesAwaited(command, context).length > 0;
 }
 
-/** When the empty node may go, milliseconds of the epoch. */
+/** When the empty node may be removed, milliseconds of the epoch. */
 export function removableAt(view: NodeView, { nominated, nominationEnds }: DisruptionContext): number {
   const node = nodeNameOf(view);
   const nominatedUntil = nominated.has(node) ? (nominationEnds.get(node) ?? 0) : 0;
@@ -43,7 +43,7 @@ function isRemovableSoon(view: NodeView, context: DisruptionContext): boolean {
   if (!isEmpty(view) || !Number.isFinite(at)) return false;
   const node = nodeNameOf(view);
   const isNominated = context.nominated.has(node);
-  // One that pods of a drain are awaited on does not go, for as long as that drain takes.
+  // A node that awaits the pods of a drain is not removed while that drain lasts.
   if (isNominated && !context.nominationEnds.has(node)) return false;
   if (at <= context.now && !isNominated) return false;
   if (whyNotCandidate(view, { ...context, nominated: noNodes }) !== undefined) return false;

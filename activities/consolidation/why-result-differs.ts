@@ -11,8 +11,8 @@ export interface DecidedCommand extends Pick<ConsolidationCommand, 'candidates' 
 }
 
 /**
- * Searches again for exactly the nodes of a command (commands/validation): why the result would differ; undefined if the command
- * still holds. `consolidatableBy`: as it will be at this time, as far as consolidateAfter goes; by default now.
+ * Searches again for exactly the nodes of a command (commands/validation): why the result would differ; undefined if
+ * the command is still valid. `consolidatableBy`: the time for which consolidateAfter is evaluated; by default now.
  */
 export async function whyResultDiffers(
   deps: ActivityDeps,
@@ -44,7 +44,7 @@ export async function whyResultDiffers(
   return whyOtherReplacements(now, command, most);
 }
 
-/** Why the replacements that were decided would not do for what the search finds now. */
+/** Why the decided replacements do not match the command that the search finds now; undefined if they do. */
 function whyOtherReplacements(
   now: ConsolidationCommand,
   { replacements, created }: DecidedCommand,

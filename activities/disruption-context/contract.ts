@@ -5,7 +5,7 @@ export interface DisruptionView {
   readonly nominations: readonly NodeUntil[];
   /** Commands that `disrupt` has started: their NodeClaims and NodePools may not show them yet. */
   readonly commands: readonly RunningDisruption[];
-  /** What is remembered of nodes after commands. */
+  /** The memory of nodes after commands. */
   readonly memory?: readonly NodeMemory[];
   /** Hash of the `details` that `disrupt` has, so that equal ones are not returned. */
   readonly knownDetails?: string;

@@ -14,7 +14,7 @@ const podNamesKept = 100;
 const targetsKept = 100;
 const alternativesKept = 5;
 
-/** What a method found, before it is made compact. */
+/** A command as a method found it, before it is recorded in compact form. */
 export interface Proposal
   extends
     Pick<DisruptionCommand, 'reason' | 'candidates' | 'validationMs'>,
@@ -22,14 +22,14 @@ export interface Proposal
   readonly replacements: readonly PlannedClaim[];
 }
 
-/** What one method found, why pools keep nodes, and when to search again (milliseconds of the epoch). */
+/** The results of one method, why NodePools keep nodes, and when to search again (milliseconds of the epoch). */
 export interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   readonly checks: readonly number[];
-  /** NodePools whose consolidation is to pause by itself. */
+  /** NodePools whose consolidation is to be paused automatically. */
   readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
-  /** Questions that something better takes the place of. */
+  /** Open questions that a better command replaces. */
   readonly moot?: readonly QuestionToWithdraw[];
 }
 
@@ -39,7 +39,7 @@ export interface RecordedCommand {
   readonly recommendOnly: boolean;
 }
 
-/** The decision as it goes into histories, with what the pools' policies ask of it. */
+/** The decision as it is written to histories, with the requirements of the NodePools' policies. */
 export function record(
   proposal: Proposal,
   context: Pick<DisruptionContext, 'views'>,
@@ -49,7 +49,7 @@ export function record(
   const { reason, method, candidates, replacements, moves, validationMs } = proposal;
   const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))];
   const asked = strictest(pools.map(rules), reason);
-  // Of more targets than the record names the others would be taken for nodes to stay away from.
+  // If there are more targets than the record can name, steering would keep pods away from the others.
   const steers = proposal.steers === true && moves.length > 0 && targetCount(moves) <= targetsKept;
   const { claims, typeLists } = claimPlans(replacements, podNamesKept);
   const priceBefore = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
@@ -102,7 +102,7 @@ function summaryOf(
 
 const targetCount = (moves: Proposal['moves']): number => new Set(moves.map(({ to }) => to)).size;
 
-/** Nodes that are there already and take pods in. */
+/** Existing nodes that receive pods. */
 function targetsOf(moves: Proposal['moves'], views: DisruptionContext['views']): Decision['targets'] {
   const wanted = new Set(moves.map(({ to }) => to));
   return views

@@ -16,20 +16,21 @@ import { ruledByText } from '../../disruption/budgets/budgets.js';
 import { whyNotDrift } from './why-not-drift.js';
 import { whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 
-/** Of a drifted node that nothing keeps. */
+/** The text for a drifted node that nothing blocks. */
 const inItsTurn = 'it has drifted: it is replaced in its turn';
 const inItsWave = 'it has drifted: the rollout of its NodePool replaces it in one of its waves';
 
-/** What is said of a drifted node that nothing keeps; undefined of all others. */
+/** The text for a drifted node that nothing blocks; undefined for all others. */
 export const waitOfDrifted = (blockers: readonly string[]): string | undefined =>
   blockers.find((text) => text === inItsTurn || text === inItsWave);
 
-/** Of the disruptions that take a pool's budget. */
+/** The most disruptions that are named as using up the budget of a NodePool. */
 const mostHolders = 3;
 
 /**
- * Everything that blocks the disruption of a node, not only the first thing. `why`, `status` and events all use this, and so agree
- * (surfaces/one-reason). With `running` the disruptions that use up budgets are named; these change all the time.
+ * Everything that blocks the disruption of a node, not only the first blocker. `why`, `status` and events all use this,
+ * so that they agree (surfaces/one-reason). With `running`, the disruptions that use up budgets are named; these change
+ * often.
  */
 export function disruptionBlockers(
   view: NodeView,
@@ -44,7 +45,7 @@ export function disruptionBlockers(
   ]);
 }
 
-/** Without what an earlier one says already; of a text that repeats an earlier one only the last part is kept. */
+/** Removes texts that an earlier text contains; of a text that contains an earlier one, only the last part is kept. */
 function eachOnce(blockers: readonly string[]): readonly string[] {
   const said: string[] = [];
   for (const text of blockers) {
@@ -69,7 +70,7 @@ function byPeople(view: NodeView, context: DisruptionContext, running: readonly 
   ];
 }
 
-/** What bounds the disruption of the pool for this reason, where it lets nothing go now. */
+/** The limit that allows no disruption in the NodePool for this reason now; undefined if one is allowed. */
 function whyClosed(context: DisruptionContext, nodePool: string, reason: DisruptionReason): string | undefined {
   const limit = allowedFor(context, nodePool, reason);
   const { allowed, changesAt } = limit;
@@ -77,7 +78,7 @@ function whyClosed(context: DisruptionContext, nodePool: string, reason: Disrupt
   return `${ruledByText(limit)} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${timeText(changesAt)}`}`;
 }
 
-/** Which disruptions take the pool's budget, and since when. */
+/** Which disruptions use up the budget of the NodePool, and since when. */
 function heldBy(running: readonly RunningDisruption[], nodePool: string): string {
   const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
   if (holders.length === 0) return '';
@@ -86,7 +87,7 @@ function heldBy(running: readonly RunningDisruption[], nodePool: string): string
   return ` (held by ${told.join(', ')}${more})`;
 }
 
-/** What keeps a drifted node from being replaced. */
+/** What blocks the replacement of a drifted node. */
 function byDrift(view: NodeView, context: DisruptionContext, running: readonly RunningDisruption[]): string[] {
   if (!isTrue(view.claim.status?.conditions, 'Drifted')) return [];
   const why =
@@ -99,7 +100,7 @@ function byDrift(view: NodeView, context: DisruptionContext, running: readonly R
   return [`it has drifted, and waits: ${closed}${heldBy(running, poolNameOf(view))}`];
 }
 
-/** What the node, its pods and the pool's own rules say. */
+/** Blockers in the state of the node, of its pods and of the NodePool. */
 function byState(view: NodeView, context: DisruptionContext): string[] {
   const why = whyNotCandidate(view, context);
   const notYet = whyNotConsolidatable(view, context.now);
@@ -111,7 +112,7 @@ function byState(view: NodeView, context: DisruptionContext): string[] {
   ];
 }
 
-/** What happened to it lately: an empty node goes all the same, unless a person said no or its last command failed. */
+/** Blockers from earlier commands. For an empty node only open questions, refusals and failed commands count. */
 function byMemory(view: NodeView, context: DisruptionContext): string[] {
   const answered = isEmpty(view)
     ? (whyAnswered(context, view, 'Empty') ?? whyBackedOff(context, view, 'Empty'))

@@ -46,9 +46,9 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly pastDisruptions: readonly PastDisruption[];
   /** The nodes that budgets count, by NodePool; claimed nodes count as disrupting (budgets/counted-nodes). */
   readonly counts: ReadonlyMap<string, PoolCount>;
-  /** As the API server has them now. */
+  /** The pauses that are active now; empty for a decision about `judged` nodes. */
   readonly pauses: readonly Pause[];
-  /** Disruptions that run, by NodePools and by what `disrupt` has started. */
+  /** Running disruptions, as recorded on NodePools and as `disrupt` has started them. */
   readonly running: readonly RunningDisruption[];
   /** Commands that `disrupt` has started. */
   readonly commands: readonly RunningDisruption[];
@@ -63,9 +63,11 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly disrupting: readonly string[];
   /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
   readonly nominationEnds: ReadonlyMap<string, number>;
-  /** Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them. */
+  /**
+   * Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them.
+   */
   readonly refusedPods: ReadonlySet<string>;
-  /** When more of them are refused, milliseconds of the epoch. */
+  /** When further pods count as refused, milliseconds of the epoch. */
   readonly checks: readonly number[];
   /** NodePools whose drifted nodes are replaced by a rollout; never static ones. */
   readonly rollouts: ReadonlySet<string>;
@@ -76,16 +78,17 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   /** NodePools with mode Act whose policy asks for approval of consolidation. */
   readonly asking: ReadonlySet<string>;
   /**
-   * Which NodePools the search is about: those with mode Act, or those with mode Recommend. They are searched separately, because a
-   * recommendation is not carried out and must not block another command. Consolidation searches NodePools whose policy asks for
-   * approval separately too (mode `Ask`).
+   * Which NodePools the search is about: those with mode Act, or those with mode Recommend. They are searched
+   * separately, because a recommendation is not carried out and must not block another command. Consolidation searches
+   * NodePools whose policy asks for approval separately too (mode `Ask`).
    */
   readonly mode: PoolRules['mode'] | 'Ask';
 }
 
 /**
- * `judged`: UIDs of NodeClaims that are being decided about, whose own disruption does not count. `isForBudgets`: budgets alone are asked, so
- * that nobody needs to know where pods wait for room. `live`: NodePools as the API server has them, in place of those of the cache.
+ * `judged`: UIDs of NodeClaims that are being decided about, whose own disruption does not count. `isForBudgets`: only
+ * budgets are evaluated, so that room for waiting pods is not computed. `live`: NodePools as read from the API server,
+ * which replace those of the cache.
  */
 export async function disruptionContext(
   deps: ActivityDeps,
@@ -101,7 +104,7 @@ export async function disruptionContext(
   } = {},
 ): Promise<DisruptionContext> {
   const { memory = [] } = view;
-  // What is judged once more asks for pauses itself: it waits until they end.
+  // A caller with `judged` checks pauses itself, because it waits until they end.
   const pauses = judged === undefined ? await activePauses(deps) : [];
   const { prices, setAside } = await nodePrices(deps);
   publishExcluded(deps, 'The price of nodes', setAside);
@@ -150,11 +153,11 @@ export async function disruptionContext(
   };
 }
 
-/** Of a command that `disrupt` has started the NodeClaims that are gone are known too. */
+/** For a command that `disrupt` has started, NodeClaims that are gone are known as well. */
 const candidatesOf = (one: OpenQuestion, commands: DisruptionView['commands']): OpenQuestion['candidates'] =>
   commands.find(({ workflowId }) => workflowId === one.workflowId)?.candidates ?? one.candidates;
 
-/** A command that `disrupt` has started counts until its NodeClaims say that it waits. */
+/** Recorded disruptions, and commands that `disrupt` has started, until their NodeClaims record that they wait. */
 function runningIn(
   { running, waiting }: DisruptionRecords,
   commands: readonly RunningDisruption[],
@@ -178,7 +181,7 @@ async function roomsOfWaiting(
   return deps.packer.waitingRooms(await disruptionInput(deps, managedPools(deps), { without }));
 }
 
-/** The NodePools whose policy asks for what searches treat separately. */
+/** NodePools that searches treat separately because of their policy. */
 function poolsByPolicy(
   pools: readonly NodePool[],
   policies: readonly DisruptionPolicy[],
@@ -206,7 +209,10 @@ export function modeOf({ asking, recommending }: DisruptionContext, nodePool: st
   return asking.has(nodePool) ? 'Ask' : 'Act';
 }
 
-/** UIDs of the NodeClaims that budgets count as disrupting. `judged`: those that are being decided about, whose own taints do not count. */
+/**
+ * UIDs of the NodeClaims that budgets count as disrupting. `judged`: those that are being decided about, whose own
+ * taints do not count.
+ */
 export function disruptingUids({ views, claimed }: DisruptionContext, judged: ReadonlySet<string>): Set<string> {
   return uidsOf(views.filter((view) => isDisrupting(view, claimed, judged)));
 }
@@ -253,7 +259,7 @@ interface DriftRoom {
   readonly why: string | undefined;
 }
 
-/** Of each static NodePool, by name. `claimed`: UIDs of NodeClaims that running disruptions take. */
+/** The drift room of each static NodePool, by name. `claimed`: UIDs of NodeClaims that running disruptions take. */
 function driftRooms(
   { cluster, gates }: Pick<ActivityDeps, 'cluster' | 'gates'>,
   { pools, views }: { readonly pools: readonly NodePool[]; readonly views: readonly NodeView[] },

@@ -15,11 +15,11 @@ import type {
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** What Kubernetes says of disruptions (budgets/records). */
+/** The records of disruptions on Kubernetes objects (budgets/records). */
 export interface DisruptionRecords {
   /** Disruptions that count against budgets. */
   readonly running: readonly RunningDisruption[];
-  /** Commands that people are asked about. */
+  /** Commands that wait for approval, or for their turn after it. */
   readonly questions: readonly OpenQuestion[];
   /** Ids of workflows that wait, and count against no budget. */
   readonly waiting: ReadonlySet<string>;
@@ -29,7 +29,10 @@ export interface DisruptionRecords {
 
 type View = Pick<NodeView, 'claim' | 'node'>;
 
-/** Reads the records of NodePools, and what the disruptions of NodeClaims wait for. What is malformed is ignored and logged. */
+/**
+ * Reads the records of NodePools, and what the disruptions of NodeClaims wait for. Malformed records are ignored and
+ * logged.
+ */
 export function disruptionRecords(
   { log, now }: Pick<ActivityDeps, 'log' | 'now'>,
   pools: readonly NodePool[],
@@ -60,7 +63,7 @@ export function disruptionRecords(
   };
 }
 
-/** What rates and quotas count: what went, and what is going. */
+/** The disruptions that rates and quotas count: past and running ones. */
 export function pastOf(
   nodePool: string,
   { past, disrupting }: PoolRecords,
@@ -70,7 +73,10 @@ export function pastOf(
   return [...past, ...going].map((each) => ({ ...each, nodePool }));
 }
 
-/** A command that waits for its turn after the approval is as open as one that waits for the answer; others wait for the end of a pause alone. */
+/**
+ * A command that waits for its turn after the approval is as open as one that waits for approval. A wait for the end of
+ * a pause is no question.
+ */
 function questionsOf(views: readonly View[]): readonly OpenQuestion[] {
   const questions = new Map<string, OpenQuestion>();
   for (const view of views) {

@@ -10,7 +10,10 @@ export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMem
   return memory.get(nodeNameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
 }
 
-/** Why consolidation may not move the pods of the node again yet, in words: a failed command, or `coolDown` after a move. */
+/**
+ * Why consolidation may not move the pods of the node again yet, in words: a failed command, or `coolDown` after a
+ * move.
+ */
 export function whyNotMovedAgain(context: DisruptionContext, view: NodeView, rules: PoolRules): string | undefined {
   const memory = memoryOf(context, view);
   if (memory === undefined) return undefined;
@@ -20,7 +23,9 @@ export function whyNotMovedAgain(context: DisruptionContext, view: NodeView, rul
   return `pods were moved to it a while ago, and coolDown holds until ${timeText(memory.at + rules.coolDownMs)}`;
 }
 
-/** Why the node is not disrupted for this reason yet, in words: its last command for the reason failed or was refused. */
+/**
+ * Why the node is not disrupted for this reason yet, in words: its last command for the reason failed or was refused.
+ */
 export function whyBackedOff(
   context: DisruptionContext,
   view: NodeView,

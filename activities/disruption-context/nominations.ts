@@ -13,11 +13,11 @@ import { refusedAt } from '../../cluster/refused-pods.js';
  * - nodes, or NodeClaims without a Node, that `provision` planned pods onto,
  * - nodes in the `nominatedNodeName` of a pod,
  * - nodes launched for pods of a node that still drains, and nodes launched by a running disruption,
- * - nodes that pods without a node have room on now (`rooms`), whether they were planned there or not: kube-scheduler may take minutes.
+ * - nodes on which pods without a node have room now (`rooms`), planned or not: kube-scheduler may take minutes.
  *
- * `ends`: when a nomination ends, milliseconds of the epoch, where that is known; the end of a drain is not. `judged`: UIDs of NodeClaims that
- * are being decided about, whose own taints do not count. `refusedPods`: pods that kube-scheduler leaves without a node though they have room,
- * of which there are more at `checks`.
+ * `ends`: when a nomination ends, milliseconds of the epoch, where that is known; the end of a drain is not. `judged`:
+ * UIDs of NodeClaims that are being decided about, whose own taints do not count. `refusedPods`: pods that
+ * kube-scheduler leaves without a node although they have room; at `checks` further pods count as refused.
  */
 export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
@@ -48,7 +48,7 @@ export function nominatedNodes(
   return { names: new Set([...awaited, ...ends.keys()]), ends, refusedPods, checks };
 }
 
-/** The nodes on which pods have room, but for those that kube-scheduler refuses there. */
+/** The nodes on which waiting pods have room, except pods that kube-scheduler refuses there. */
 function waitedFor(
   deps: Pick<ActivityDeps, 'cache' | 'now'>,
   rooms: Plan['existingNodes'],

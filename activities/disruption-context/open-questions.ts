@@ -11,12 +11,15 @@ import { pausableOf } from './paused.js';
 import { timeText } from '../../core/time.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
-/** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
+/**
+ * The order of the methods (candidates/methods-in-order): a command of an earlier method replaces a question of a later
+ * one.
+ */
 const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized'];
 
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
 
-/** The question about the node that a proposal for this reason would only repeat. */
+/** The open question about the node that a proposal for this reason would only repeat. */
 function questionAbout(
   { questions }: Pick<DisruptionContext, 'questions'>,
   view: NodeView,
@@ -50,7 +53,7 @@ function isTakenByDrift(context: DisruptionContext, view: NodeView): boolean {
   );
 }
 
-/** What a person rejected about the node, for this reason alone. */
+/** The refusal by a person of a command for this node with this reason. */
 export function refusalOf(
   { refused, now }: Pick<DisruptionContext, 'refused' | 'now'>,
   view: NodeView,
@@ -62,7 +65,7 @@ export function refusalOf(
   );
 }
 
-/** Why the node is not proposed for this reason: a person is asked about it, or said no. */
+/** Why the node is not proposed for this reason: a question about it is open, or a person refused it. */
 export function whyAnswered(context: DisruptionContext, view: NodeView, reason: DisruptionReason): string | undefined {
   const question = questionAbout(context, view, reason);
   if (question !== undefined) {
@@ -82,7 +85,10 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   return `${why}: not proposed again for ${reason} before ${timeText(until)} (stowage reconsider --node ${first?.node ?? ''} undoes it)`;
 }
 
-/** As `allowedFor`, for what a person is asked about: no more is proposed at a time than could go. */
+/**
+ * As `allowedFor`, less the nodes with open questions for this reason, so that no more nodes are proposed than may be
+ * disrupted at a time.
+ */
 export function allowedToPropose(context: DisruptionContext, nodePool: string, reason: DisruptionReason): Allowance {
   const allowance = allowedFor(context, nodePool, reason);
   if (context.questions.length === 0 || rulesByPool(context)(nodePool).approval(reason) === undefined) return allowance;

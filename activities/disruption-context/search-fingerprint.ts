@@ -7,12 +7,13 @@ import type { DisruptionContext } from './disruption-context.js';
 import { rulesByPool } from './disruption-context.js';
 import { backOffEnds } from './node-memory.js';
 
-/** By NodePool; a pool whose types could not be had is missing. */
+/** By NodePool; without NodePools whose instance types could not be read. */
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 /**
- * What a search for consolidation answers to: equal fingerprints, equal answers. `seen` is how many changes of the cluster were known
- * before the context was read; `consolidatable` how many nodes are, now and soon.
+ * A fingerprint of everything that the result of a consolidation search depends on: equal fingerprints mean equal
+ * results. `seen`: how many changes of the cluster were known before the context was read; `consolidatable`: how many
+ * nodes are consolidatable, now and soon.
  */
 export function searchFingerprint(
   context: DisruptionContext,
@@ -32,7 +33,10 @@ export function searchFingerprint(
   ]);
 }
 
-/** What decides which nodes can be launched: NodePools, and their instance types with overlays and offerings that are out of capacity. */
+/**
+ * A fingerprint of what determines which nodes can be launched: NodePools, and their instance types with overlays and
+ * offerings that are out of capacity.
+ */
 export function launchesFingerprint({ pools }: Pick<DisruptionContext, 'pools'>, catalogues: Catalogues): string {
   const decisive = [
     [...pools].map(([name, { spec, status }]) => [name, spec, conditionOf(status?.conditions, 'Ready')?.status]),
@@ -44,12 +48,12 @@ export function launchesFingerprint({ pools }: Pick<DisruptionContext, 'pools'>,
 const digestsOf = (catalogues: Catalogues): readonly (readonly [string, string])[] =>
   [...catalogues].map(([nodePool, types]) => [nodePool, catalogueDigest(types)]);
 
-/** NodePools that nothing can be planned for just now, as their instance types could not be had. */
+/** NodePools for which nothing can be planned now, because their instance types could not be read. */
 export function withoutCatalogue({ pools }: DisruptionContext, catalogues: Catalogues): readonly string[] {
   return [...pools.keys()].filter((name) => !catalogues.has(name));
 }
 
-/** Changes with what can be bought, and at which price. Computed once for each catalogue. */
+/** A digest of the instance types that can be launched and of their prices. Computed once for each catalogue. */
 function catalogueDigest(types: readonly InstanceType[]): string {
   let digest = digests.get(types);
   if (digest === undefined) digests.set(types, (digest = digestOf(types.map(purchasesOf))));

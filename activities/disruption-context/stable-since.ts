@@ -2,19 +2,20 @@ import { idleSince } from '../../disruption/consolidation/consolidatable.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 
-/** Rule `commands/validation-delay`: a decision has to prove stable for so long before it is carried out. */
+/** How long a decision has to be stable before it is carried out (commands/validation-delay). */
 const validationMs = 15_000;
 
 /**
- * Since when searches name a node as one that may go. A node that had to wait for a budget while others went has proved
- * stable meanwhile: its command need not wait the fifteen seconds over again. Kept by the process: who forgets it waits.
+ * Since when consecutive searches have named a node as disruptable. A node that waited for a budget while others were
+ * disrupted has been stable meanwhile, so that its command need not wait another fifteen seconds. Kept in the process
+ * only: after a restart the time begins again.
  */
 export class StableSince {
   private since = new Map<string, number>();
 
   /**
-   * Takes in a search: nodes that it named, and nodes that it did not ask about because their pools let none go just now.
-   * All others start again.
+   * Takes in a search: `named` nodes, and `unasked` nodes, which it did not examine because their NodePools allow no
+   * disruption now. For all other nodes the time begins again.
    */
   note(
     views: readonly NodeView[],
@@ -25,13 +26,13 @@ export class StableSince {
       const node = nodeNameOf(view);
       const known = this.since.get(node);
       if (!named.has(node) && (known === undefined || !unasked.has(node))) continue;
-      // Pods that came or went since then make it another node.
+      // If pods have come or gone since then, the time begins again.
       since.set(node, Math.max(known ?? now, idleSince(view) ?? now));
     }
     this.since = since;
   }
 
-  /** What is left of the validation's wait, milliseconds. */
+  /** The rest of the validation delay, milliseconds. */
   restOf(nodes: readonly string[], now: number): number {
     const stood = Math.min(...nodes.map((node) => now - (this.since.get(node) ?? now)));
     return Math.min(validationMs, Math.max(0, validationMs - stood));

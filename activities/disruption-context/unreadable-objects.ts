@@ -26,8 +26,8 @@ interface Readable {
 }
 
 /**
- * Excludes the nodes and NodePools for which some function of a decision throws: something in them cannot be read. No method disrupts
- * them, so that one such node does not block decisions about others (candidates/unreadable-nodes).
+ * Excludes nodes and NodePools that cannot be read, which is the case if a function that decisions use throws for them.
+ * No method disrupts them, so that one such node does not block decisions about others (candidates/unreadable-nodes).
  */
 export function readable(
   { views, pools }: Pick<Readable, 'views' | 'pools'>,

@@ -5,7 +5,10 @@ import { whyBackedOff } from './node-memory.js';
 import { whyAnswered } from './open-questions.js';
 import { pausableOf } from './paused.js';
 
-/** Why a drifted node is not disrupted now, in words, but for budgets: by people, by its last command, or by the node and its pods. */
+/**
+ * Why a drifted node is not disrupted now, in words, apart from budgets: because of people, of its last command, or of
+ * the node and its pods.
+ */
 export function whyNotDrift(view: NodeView, context: DisruptionContext): string | undefined {
   return (
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??

@@ -26,7 +26,7 @@ interface Asked {
   readonly candidates: readonly Pick<CandidateRef, 'claim' | 'node'>[];
   /** Id of the workflow that asks. */
   readonly owner: string;
-  /** Whether all are admitted, or none. */
+  /** Whether either all nodes are admitted or none. */
   readonly together: boolean;
 }
 
@@ -36,23 +36,27 @@ export interface Admission {
   readonly refused: readonly RefusedNode[];
   /** When a refusal may change by time alone, milliseconds of the epoch. */
   readonly nextCheckAt?: number;
-  /** Nodes of other disruptions that count already. */
+  /** Nodes of other disruptions that already count. */
   readonly alongside: readonly string[];
 }
 
-/** What budgets are counted from. */
+/** The kinds of the objects from which budgets are counted. */
 const countedKinds: readonly Kind[] = ['NodePool', 'NodeClaim', 'Node'];
-/** So old may what is counted be, milliseconds: a watch that is silent for three seconds is checked, and begins anew when it lags behind. */
+/**
+ * The longest that the cache of these kinds may be unconfirmed, milliseconds: a watch that is silent for three seconds
+ * is checked, and is started again if it lags behind.
+ */
 const freshWithinMs = 30_000;
-/** Somebody else may count at the same time, for each NodePool once in these attempts. */
+/** Attempts to count and write, because other disruptions may write to the same NodePools at the same time. */
 const attempts = 6;
-/** A NodeClaim that was created and counted this long ago is in every cache. */
+/** A NodeClaim that was created and counted this long ago is in the caches of all processes. */
 const seenByAllMs = 120_000;
 
 /**
- * Decides which nodes a disruption may take now: pauses, budgets, windows, rates and quotas (budgets/counted-at-the-taint). What is admitted is
- * written to the NodePools, over exactly what it was counted from, before any node is tainted: of two that count at once one counts again.
- * Throws `Unavailable` while the cache lags behind the API server, as it does after an outage.
+ * Decides which nodes a disruption may take now, by pauses, budgets, windows, rates and quotas
+ * (budgets/counted-at-the-taint). Before any node is tainted, the admitted nodes are written to the NodePools by
+ * compare-and-swap on the version that was counted, so that of two disruptions that count at the same time one counts
+ * again. Throws `Unavailable` while the cache lags behind the API server, as it does after an outage.
  */
 export async function admit(deps: ActivityDeps, asked: Asked): Promise<Admission> {
   const { reason } = asked;
@@ -71,7 +75,7 @@ export async function admit(deps: ActivityDeps, asked: Asked): Promise<Admission
   throw new DomainError('Conflict', `NodePool ${names.join(', ')} changes faster than budgets can be counted`);
 }
 
-/** These nodes stay: they no longer count, with the budget and with rates. */
+/** These nodes stay: removes their records, so that they no longer count against budgets and rates. */
 export async function release(
   deps: Pick<ActivityDeps, 'kube'>,
   candidates: readonly { readonly claim: { readonly uid: string }; readonly nodePool: string }[],
@@ -90,11 +94,16 @@ export async function release(
   }
 }
 
-/** Throws `Conflict` where the annotation cannot name all that are being disrupted: some have to be gone first. */
+/**
+ * Throws `Conflict` if the annotation has no room for all nodes that are being disrupted: some have to be gone first.
+ */
 export function withRecords(records: PoolRecords): { readonly metadata: object } {
   const text = recordsText(records);
   if (text === undefined)
-    throw new DomainError('Conflict', `${records.disrupting.length} nodes of it are being disrupted`);
+    throw new DomainError(
+      'Conflict',
+      `${records.disrupting.length} nodes of the NodePool are being disrupted, more than its annotation can record: some have to be gone first`,
+    );
   return { metadata: { annotations: { [annotations.disruptionRecords]: text } } };
 }
 
@@ -141,7 +150,7 @@ const noState = { nominations: [], commands: [] } as const;
 const endsOf = (pauses: readonly Pause[]): readonly number[] =>
   pauses.flatMap(({ until }) => (until === undefined ? [] : [until]));
 
-/** Past disruptions of all NodePools, without those of these nodes: they do not count twice. */
+/** Past disruptions of all NodePools, without those of these nodes, which would count twice. */
 function pastWithout(
   { pastDisruptions }: DisruptionContext,
   live: readonly NodePool[],
@@ -157,7 +166,10 @@ const takenByOthers = (live: readonly NodePool[], owner: string): ReadonlySet<st
     live.flatMap((pool) => recordsOf(pool).records.disrupting.flatMap((one) => (one.owner === owner ? [] : [one.uid]))),
   );
 
-/** What waits for the budget of the same NodePools and is more urgent: it goes first, where it may go at all (budgets/urgent-first). */
+/**
+ * More urgent disruptions that wait for the budgets of the same NodePools: they are admitted first, as far as they are
+ * allowed (budgets/urgent-first).
+ */
 function moreUrgent(claims: readonly NodeClaim[], own: Application): readonly Application[] {
   const names = new Set(own.candidates.map(({ nodePool }) => nodePool));
   return claims
@@ -174,8 +186,8 @@ function moreUrgent(claims: readonly NodeClaim[], own: Application): readonly Ap
 }
 
 /**
- * Writes to the NodePools which of these nodes are being disrupted from now on. Gives whether all of them are as they were read: if not, what was
- * written only counts too much until the next attempt.
+ * Writes to the NodePools which of these nodes are being disrupted from now on. Returns false if a NodePool has changed
+ * since it was read: until the next attempt, records that are already written then count more than is admitted.
  */
 async function record(
   deps: ActivityDeps,
@@ -205,7 +217,7 @@ async function record(
   return true;
 }
 
-/** Nodes that are gone are past disruptions, which are kept for as long as a rate or quota counts them. */
+/** Moves nodes that are gone to the past disruptions, which are kept as long as a rate or quota counts them. */
 function withoutGone({ cache, now }: ActivityDeps, pool: NodePool, records: PoolRecords): PoolRecords {
   const { name: nodePool = '' } = pool.metadata;
   const there = new Set(cache.all('NodeClaim').map(({ metadata }) => metadata.uid));

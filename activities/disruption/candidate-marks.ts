@@ -22,8 +22,9 @@ type TaintInput = Parameters<DisruptionActivities['taintCandidates']>[0];
 type UntaintInput = Parameters<DisruptionActivities['untaintCandidates']>[0];
 
 /**
- * Taints the nodes that pauses and budgets let go now, and sets DisruptionReason; returns those that were marked (commands/taint-first,
- * commands/partly-tainted). The others stay as they are, and their NodeClaims say what is waited for.
+ * Taints the nodes that pauses and budgets allow now, and sets DisruptionReason; returns the marked ones
+ * (commands/taint-first, commands/partly-tainted). The others stay unchanged, and their NodeClaims record what is
+ * waited for.
  */
 export async function taintCandidates(
   deps: ActivityDeps,
@@ -80,7 +81,7 @@ async function noteWaits(
   await forEachBestEffort(deps, candidates, note, { what: 'the wait of a disruption', nameOf: nodeText });
 }
 
-/** Says on the NodeClaims that people are asked about a command (people/questions-end-with-their-cause). */
+/** Records on the NodeClaims that a command waits for approval (people/questions-end-with-their-cause). */
 export async function noteQuestion(
   deps: ActivityDeps,
   candidates: readonly Marked[],
@@ -90,7 +91,10 @@ export async function noteQuestion(
   await forEachItem(deps, candidates, note, { what: 'the question about a disruption', nameOf: nodeText });
 }
 
-/** Says on the NodeClaim what its disruption waits for; `since` stays while the same workflow waits for the same kind of thing. */
+/**
+ * Records on the NodeClaim what its disruption waits for; `since` stays while the same workflow waits for the same kind
+ * of event.
+ */
 async function noteWait(
   deps: ActivityDeps,
   claim: Marked['claim'],
@@ -132,7 +136,7 @@ async function taintCandidate(
       conditions: withCondition(status?.conditions, change, { now: deps.now(), generation: metadata.generation }),
     },
   }));
-  // The owner first: nobody takes a taint off that another owns.
+  // The owner is written before the taint, because a taint is only removed for its owner.
   if (marked === undefined || (await taintNode(deps, node)) === undefined) return false;
   publishOnNode(deps, node, 'Normal', 'DisruptionTerminating', `Disrupting Node: ${reason}`);
   return true;
@@ -156,8 +160,8 @@ const ownerMarks = ({ owner, ownerRun }: Owner): Record<string, string | null> =
 });
 
 /**
- * Removes the taints of `owner`, and what it waits for unless it `keepsWait`, but not from nodes that another workflow has taken over. They no
- * longer count against budgets.
+ * Removes the taints of `owner`, and the record of its wait unless `keepsWait` is set, but not from nodes that another
+ * workflow has taken over. The nodes no longer count against budgets.
  */
 export async function untaintCandidates(
   deps: ActivityDeps,
@@ -185,8 +189,8 @@ export async function untaintCandidates(
 }
 
 /**
- * Removes the taint from a node that stays; a deleting node keeps it. Returns why it was marked, if it was, and its NodePool, if it no longer
- * counts as disrupted. With `ownerRun`, a taint of another run of the owner stays.
+ * Removes the taint from a node that stays; a deleting node keeps it. Returns why the node was marked, if it was, and
+ * its NodePool, if it no longer counts as disrupted. With `ownerRun`, a taint of another run of the owner stays.
  */
 export async function untaint(
   deps: ActivityDeps,
@@ -230,7 +234,9 @@ export async function untaint(
   return freed;
 }
 
-/** Takes the owner off, and with the taint of a notice that too, where they are there. */
+/**
+ * A patch that removes the owner, and the mark of an interruption notice if its taint is removed, as far as they exist.
+ */
 function withoutMarks(
   marks: Readonly<Record<string, string>> | undefined,
   isNoticeOver: boolean,
@@ -252,7 +258,7 @@ function publishOnNode(
   deps.events.publish({ regarding: regarding('Node', { name }), type, reason, message });
 }
 
-/** Whether Karpenter's methods have this reason (candidates/methods-in-order). */
+/** Whether the reason belongs to one of Karpenter's methods (candidates/methods-in-order). */
 export function isVoluntary(reason: string | undefined): boolean {
   return reason === undefined || budgetReasons.some((one) => one === reason);
 }

@@ -4,7 +4,7 @@ import { taints } from '../../api/labels.js';
 import { withoutTaint } from '../../core/taints.js';
 import type { ClusterCache, Kind } from '../../kube/port.js';
 
-/** Kinds of which every change matters to consolidation, and not only some fields. */
+/** Kinds for which a change of any field matters to consolidation. */
 const always: readonly Kind[] = [
   'NodePool',
   'DaemonSet',
@@ -15,7 +15,10 @@ const always: readonly Kind[] = [
   'DisruptionPolicy',
 ];
 
-/** Counts changes of the cluster that may change the result of a search for consolidation (consolidation/when-it-searches). */
+/**
+ * Counts changes of the cluster that may change the result of a search for consolidation
+ * (consolidation/when-it-searches).
+ */
 export class ClusterChanges {
   private changes = 0;
 
@@ -30,7 +33,7 @@ export class ClusterChanges {
     for (const kind of always) if (cache.kinds.includes(kind)) cache.on(kind, () => this.note(true));
   }
 
-  /** If two counts are equal, so are the results of a search. */
+  /** If two counts are equal, the results of a search are equal too. */
   get count(): number {
     return this.changes;
   }

@@ -22,7 +22,7 @@ export interface DisruptionsFound {
   readonly commands: readonly DisruptionCommand[];
   /** Milliseconds of the epoch. */
   readonly nextCheckAt?: number;
-  /** Why NodePools with candidates hold them, in words. */
+  /** Why NodePools do not disrupt their candidates, in words. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   /** How many nodes are consolidatable or drifted. */
   readonly candidates?: number;
@@ -41,7 +41,7 @@ export interface DisruptionDetails {
   readonly capacity?: readonly PoolCapacity[];
   /** What the nodes of all NodePools cost at least, dollars per hour (surfaces/least-possible). */
   readonly leastPossiblePerHour?: number;
-  /** So many pods are not among those; absent for none. */
+  /** Number of pods that this price does not include; absent for none. */
   readonly leastPossibleWithout?: number;
   /** Whether `budgets` was cut. */
   readonly budgetsCut?: boolean;
@@ -51,7 +51,7 @@ export interface DisruptionDetails {
   readonly stays: NodesThatStay['stays'];
   /** How many more such nodes there are; absent for none. */
   readonly staysMore?: number;
-  /** What nodes wait for that may go and that no command takes yet; absent for none. */
+  /** Waits of nodes that may be disrupted and that no command takes yet; absent for none. */
   readonly waits?: NodeWaits;
 }
 
@@ -71,8 +71,8 @@ export interface DisruptionActivities {
     readonly dropped: readonly { readonly node: string; readonly why: string }[];
   }>;
   /**
-   * Taints the nodes that pauses and budgets let go now, and sets DisruptionReason; returns those that were marked, and what the others wait for
-   * (budgets/counted-at-the-taint).
+   * Taints the nodes that pauses and budgets allow now, and sets DisruptionReason; returns the marked nodes, and what
+   * the others wait for (budgets/counted-at-the-taint).
    */
   taintCandidates(input: {
     reason: string;
@@ -80,12 +80,12 @@ export interface DisruptionActivities {
     owner?: string;
     /** The first run of `owner`. */
     ownerRun?: string;
-    /** When the cloud gave the notice that `reason` is the kind of. */
+    /** When the cloud gave the notice whose kind is `reason`. */
     noticedAt?: number;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
-    /** Whether all of them go, or none. */
+    /** Whether either all nodes are tainted or none. */
     together?: boolean;
-    /** For what the workflow waits where nodes may not go now: their NodeClaims say so. */
+    /** The kinds of refusals that the workflow waits for, which are recorded on the NodeClaims. */
     waitsFor?: readonly RefusedNode['for'][];
   }): Promise<{
     readonly tainted: readonly string[];
@@ -102,14 +102,14 @@ export interface DisruptionActivities {
     readonly candidates: readonly CandidateRef[];
   }): Promise<{
     readonly blocked: readonly { readonly node: string; readonly why: string }[];
-    /** The pause that stops them. */
+    /** The pause that applies to them. */
     readonly paused?: string;
   }>;
   /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
   /** Removes the taints from nodes that stay, but not those that another workflow than `owner` has set. */
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
-  /** Says on the NodeClaims that people are asked about a command, which saves so much. */
+  /** Records on the NodeClaims that a command waits for approval, and its saving. */
   noteQuestion(input: {
     readonly candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
     /** Id of the workflow. */
@@ -123,11 +123,11 @@ export interface DisruptionActivities {
   noteRefused(
     input: Pick<Refused, 'reason' | 'nodes' | 'saves' | 'why'> & { readonly outcome: 'rejected' | 'aborted' },
   ): Promise<void>;
-  /** Takes back refusals; gives those that are left. Fails where there is none. */
+  /** Revokes refusals, and returns those that are left. Fails if none matches. */
   reconsider(order: ReconsiderOrder): Promise<readonly Refused[]>;
   /**
-   * Removes what is left over of disruptions whose workflow has ended (candidates/left-over-taints), and soft taints unless `disrupt` is
-   * steering. `released`: the nodes; `ended`: those of `commands` whose workflow has closed, by its id.
+   * Removes what is left of disruptions whose workflow has ended (candidates/left-over-taints), and soft taints unless
+   * `disrupt` is steering. `released`: the nodes; `ended`: ids of those of `commands` whose workflow is closed.
    */
   releaseStrays(input: { readonly commands: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
     readonly released: readonly string[];

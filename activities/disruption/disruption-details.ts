@@ -10,7 +10,9 @@ import { rounded } from '../disruption-context/decision-record.js';
 
 const mostPoolsListed = 200;
 
-/** The number of nodes, price and least possible price of each NodePool, and the least possible price of all together. */
+/**
+ * The number of nodes, price and least possible price of each NodePool, and the least possible price of all together.
+ */
 function capacityDetails(
   { views, pools }: DisruptionContext,
   least: LeastPossible | undefined,

@@ -52,9 +52,9 @@ type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 type Blocked = Confirmed['blocked'][number];
 
 /**
- * Checks candidates once more after they are tainted, against the API server (commands/checked-after-the-taint): before the
- * taint pods may have landed that the watch cache had not seen, and a pause may have begun. A drain cannot be undone, and would
- * wait for a do-not-disrupt pod as long as that runs.
+ * Checks candidates once more after they are tainted, against the API server (commands/checked-after-the-taint): before
+ * the taint pods may have landed that the watch cache had not seen, and a pause may have begun. A drain cannot be
+ * undone, and would wait for a do-not-disrupt pod as long as that runs.
  */
 export async function confirmCandidates(deps: ActivityDeps, { method, reason, candidates }: Input): Promise<Confirmed> {
   const blocked: Blocked[] = [];
@@ -81,7 +81,8 @@ function whyNoLongerCandidate(
   { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Pick<Candidate, 'claim'> },
 ): string | undefined {
   if (method === 'empty' && !isEmpty({ pods })) return 'pods were bound to it';
-  // A terminationGracePeriod bounds the drain of a drifted node, whatever its pods ask for (candidates/drift-waives).
+  // A terminationGracePeriod limits the drain of a drifted node, even if its pods are marked do-not-disrupt
+  // (candidates/drift-waives).
   const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
   if (method === 'drift' && grace !== undefined) return undefined;
   const marked = podMarkedDoNotDisrupt(pods, deps.now());

@@ -37,7 +37,7 @@ const mostExcluded = 5;
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
-/** How often what counts against budgets is looked at. */
+/** How often to check for disruptions that count against budgets although their workflow has ended. */
 const leftOverCheckMs = 60_000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
 const mostDisrupting = 1000;
@@ -63,7 +63,7 @@ interface Searched {
   readonly decided: readonly RecordedCommand[];
   readonly isFresh: boolean;
   readonly least: LeastPossible | undefined;
-  /** When more is to be known of `least`, milliseconds of the epoch. */
+  /** When `least` has to be computed again, milliseconds of the epoch. */
   readonly leastDue: readonly number[];
 }
 
@@ -81,7 +81,9 @@ export class DisruptionFinder {
     this.leastPrice = new LeastPrice(deps);
   }
 
-  /** Calls the methods in order; the first one with a result ends the search. The time of the last search is a metric. */
+  /**
+   * Calls the methods in order; the first one with a result ends the search. The time of the last search is a metric.
+   */
   async find(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
     const found = await this.search(view);
@@ -120,13 +122,18 @@ export class DisruptionFinder {
     return this.answer(view, context, { all, started, decided, isFresh, least, leastDue });
   }
 
-  /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
+  /**
+   * Whether the watch cache is current: `disrupt` may have been signalled by another process, which saw a change first.
+   */
   private async isFresh(): Promise<boolean> {
     const { cache, now } = this.deps;
     return (await laggingKinds(cache, ['NodeClaim', 'NodePool'], now())).length === 0;
   }
 
-  /** Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation separately for NodePools whose policy asks for approval. */
+  /**
+   * Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation searches NodePools whose
+   * policy requires approval separately.
+   */
   private methods(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
     const { deps, skipped, unlaunchable } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
@@ -161,7 +168,7 @@ export class DisruptionFinder {
       ...context.checks,
       ...backOffEnds(context, rulesByPool(context)),
       ...leastDue,
-      // Their workflows may end without a word, as when somebody terminates them (candidates/left-over-taints).
+      // Their workflows may end without a signal, for example when they are terminated (candidates/left-over-taints).
       ...(context.counting.size > 0 ? [context.now + leftOverCheckMs] : []),
       // The watch cache does not have the change yet, and there will be no further signal: search again.
       ...(isFresh ? [] : [context.now + laggingAgainMs]),
@@ -215,7 +222,7 @@ export class DisruptionFinder {
   }
 }
 
-/** Open questions about nodes of the command, which takes their place once they are withdrawn. */
+/** Open questions about nodes of the command, which replaces them once they are withdrawn. */
 const questionsAbout = (
   { command: { reason, candidates } }: RecordedCommand,
   { questions }: DisruptionContext,
@@ -226,7 +233,10 @@ const questionsAbout = (
     .map(({ workflowId }) => ({ workflowId, why: `${reason}: decided anew`, isSuperseded: true }));
 };
 
-/** The searches for consolidation: NodePools that ask, and those that only recommend, each have a search of their own. */
+/**
+ * The searches for consolidation: NodePools whose policy requires approval, and those that only recommend, are searched
+ * separately.
+ */
 function searchesOf({ asking, recommending }: DisruptionContext): readonly DisruptionContext['mode'][] {
   return [
     'Act',

@@ -4,7 +4,10 @@ import { packingInput } from '../../cluster/packing-input.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** It is only shown to people, so a busy cluster computes it at most this often, and spends at most a twentieth of the time on it. */
+/**
+ * The price is only shown to people, so a busy cluster computes it at most this often, and spends at most a twentieth
+ * of the time on it.
+ */
 const leastRestMs = 15_000;
 const restFactor = 20;
 

@@ -18,14 +18,15 @@ import { release } from './admission.js';
 import { isVoluntary, nodeText, ownerIn, untaint, type Marked, type Owner } from './candidate-marks.js';
 import type { DisruptionActivities } from './contract.js';
 
-/** A disruption that is younger may not have started its workflow yet. */
+/** The workflow of a younger disruption may not have started yet. */
 const youngMs = 60_000;
 /** The most workflows that one check asks Temporal about. */
 const mostAsked = 100;
 
 /**
- * Removes what is left over of disruptions whose workflow is closed or was started again (candidates/left-over-taints): taints, what counts
- * against budgets, what is waited for. Ends those that a person holds though a NodeClaim of them is gone, and deletes pauses that are over.
+ * Removes what is left of disruptions whose workflow is closed or was started again (candidates/left-over-taints):
+ * taints, records that count against budgets, and records of waits. Cancels workflows that a person holds although
+ * their NodeClaim is gone, and deletes pauses that have ended.
  */
 export async function releaseStrays(
   deps: ActivityDeps,
@@ -35,7 +36,7 @@ export async function releaseStrays(
   await deleteOverPauses(deps);
   const released: string[] = [];
   const free = async (stray: Stray): Promise<void> => {
-    // What somebody else has written there is no workflow.
+    // Another writer may have set an owner that is no workflow of this cluster.
     const isWorkflow = parseWorkflowId(stray.owner ?? '')?.cluster === deps.cluster;
     if (isWorkflow && (await deps.entities.isOpen(stray.owner ?? '', stray.ownerRun))) return;
     await untaint(deps, stray, stray);
@@ -52,7 +53,7 @@ interface Stray extends Marked, Owner {
   readonly nodePool: string;
 }
 
-/** All NodeClaims that something is being done to, and by which workflow. */
+/** All NodeClaims that a disruption has marked, and its workflow. */
 function strays(deps: ActivityDeps): readonly Stray[] {
   const counted = new Map(
     managedPools(deps).flatMap((pool) => recordsOf(pool).records.disrupting.map(({ uid, owner }) => [uid, owner])),
@@ -61,14 +62,14 @@ function strays(deps: ActivityDeps): readonly Stray[] {
 }
 
 /**
- * The NodeClaim, if a disruption tainted its node, marked it, counts it or waits for it, and it is not being deleted. With the mark alone:
- * somebody else may have removed the taint.
+ * The NodeClaim, if a disruption tainted its node, marked it, counts it or waits for it, and it is not being deleted.
+ * The mark alone suffices, since another writer may have removed the taint.
  */
 function strayOf({ cache }: ActivityDeps, claim: NodeClaim, counts: string | undefined): readonly Stray[] {
   const node = nodeOf(cache, claim);
   const { metadata, status } = claim;
   const { name } = metadata;
-  // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
+  // After an interruption notice the reconciler starts the workflow if it does not run (interruption/restarted).
   if (metadata.deletionTimestamp !== undefined || interruptionNoteOf(claim) !== undefined) return [];
   const by = ownerIn(metadata.annotations);
   const found = {
@@ -84,7 +85,7 @@ function strayOf({ cache }: ActivityDeps, claim: NodeClaim, counts: string | und
   return (isTainted || mark?.status === 'True') && isOfDisruption(mark?.reason) ? [found] : [];
 }
 
-/** Ids of workflows that are closed. Those that began a moment ago are left out. */
+/** Ids of commands whose workflow is closed. Commands that began a moment ago are left out. */
 async function endedOf(
   deps: ActivityDeps,
   commands: Parameters<DisruptionActivities['releaseStrays']>[0]['commands'],
@@ -102,7 +103,10 @@ async function endedOf(
 /** Workflows whose id has the UID of their NodeClaim. */
 const ofOneClaim: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
 
-/** One that a person holds has no taint, and looks at nothing (people/questions-end-with-their-cause). */
+/**
+ * Cancels workflows that a person holds and whose NodeClaim is gone. They have no taint and check nothing while they
+ * are held (people/questions-end-with-their-cause).
+ */
 async function cancelWithoutNode(deps: ActivityDeps): Promise<void> {
   const uids = new Set(managedClaims(deps).map(({ metadata }) => metadata.uid ?? ''));
   const isWithoutNode = (workflowId: string): boolean => {
@@ -117,7 +121,7 @@ async function cancelWithoutNode(deps: ActivityDeps): Promise<void> {
   await forEachBestEffort(deps, over, cancel, { what: 'a disruption without its node', nameOf: (id) => id });
 }
 
-/** None where Temporal lists nothing now: the next check will. */
+/** Empty if Temporal cannot list them now; the next check lists them. */
 async function heldWorkflows({ entities, log }: ActivityDeps): Promise<readonly string[]> {
   try {
     return await entities.held();

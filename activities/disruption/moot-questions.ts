@@ -13,7 +13,8 @@ import { pausableOf } from '../disruption-context/paused.js';
 const noNodes: ReadonlySet<string> = new Set();
 
 /**
- * Questions that no NodeClaim tells of, because it is gone or its disruption is held: some may be answered. One whose nodes count has begun.
+ * Commands that require approval and that no NodeClaim records, because it is gone or the disruption is held. They may
+ * have been answered. A command whose nodes count against budgets has begun and is left out.
  */
 const withoutClaims = ({ commands, questions, counting }: DisruptionContext): readonly OpenQuestion[] =>
   commands
@@ -29,14 +30,14 @@ interface Cause {
 }
 
 /**
- * Open questions whose cause is gone. Causes that come and go within moments, such as nominated pods, are left to the validation
- * after the answer.
+ * Open questions whose cause is gone. Causes that come and go within moments, such as nominated pods, are left to the
+ * validation after the answer.
  */
 export function mootQuestions(context: DisruptionContext): readonly QuestionToWithdraw[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
   return [...context.questions, ...withoutClaims(context)].flatMap((question) => {
     const own = new Set(question.candidates.map(({ claim }) => claim.uid));
-    // Its own command has the nodes already.
+    // The question's own command has claimed the nodes.
     const claimed = new Set([...context.claimed].filter((uid) => !own.has(uid)));
     const steady = { ...context, claimed, nominated: noNodes };
     const causes = question.candidates.map(({ claim, node }): Cause | undefined => {
@@ -61,7 +62,7 @@ function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionCont
   if (rules.approval(reason) === undefined) {
     return { why: `no DisruptionPolicy of NodePool ${nodePool} asks for approval any more`, isSuperseded: true };
   }
-  // One that was approved waits for the end of the pause.
+  // An approved command waits until the pause ends.
   const paused = question.isApproved === true ? undefined : whyPaused(context.pauses, reason, pausableOf(view));
   if (paused !== undefined) return { why: paused };
   if (reason === 'Drifted') return driftCause(view, context);
@@ -80,7 +81,7 @@ function driftCause(view: NodeView, context: DisruptionContext): Cause | undefin
   return why === undefined ? undefined : { why: `${nodeNameOf(view)}: ${why}` };
 }
 
-/** The cause of a question in the NodePool and the pods. */
+/** Why the NodePool or the pods make the question moot; undefined if they do not. */
 function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undefined {
   const node = nodeNameOf(view);
   const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};

@@ -12,7 +12,7 @@ const hour = 3_600_000;
 /** How long a refused command is not proposed again, by the outcome. */
 const refusedForMs = { rejected: 24 * hour, aborted: hour } as const;
 
-/** Records on the NodePools of its nodes that somebody refused a command (budgets/records). */
+/** Records on the NodePools of its nodes that a person refused a command (budgets/records). */
 export async function noteRefused(
   { kube, now }: Pick<ActivityDeps, 'kube' | 'now'>,
   { outcome, reason, nodes, saves, why }: Parameters<DisruptionActivities['noteRefused']>[0],
@@ -28,13 +28,13 @@ export async function noteRefused(
   }
 }
 
-/** A later refusal of the same nodes takes the place of the one before: so does a second attempt. */
+/** A later refusal of the same nodes replaces the earlier one, as does a second attempt of this activity. */
 const isSame = (a: Refused, b: Refused): boolean =>
   a.reason === b.reason && JSON.stringify(a.nodes.map(uidOf)) === JSON.stringify(b.nodes.map(uidOf));
 
 const uidOf = ({ claim }: Refused['nodes'][number]): string => claim.uid;
 
-/** Takes refusals back; gives those that are left. Fails where there is none. */
+/** Revokes refusals, and returns those that are left. Fails if none matches. */
 export async function takeRefusalsBack(deps: ActivityDeps, order: ReconsiderOrder): Promise<readonly Refused[]> {
   const { kube, now } = deps;
   const pools = await kube.list('NodePool');

@@ -16,7 +16,7 @@ const mostBytes = 48 * 1024;
 const mostOfWhy = 500;
 const dedupeMs = 15 * 60_000;
 
-/** A node that stays though it is consolidatable or drifted, or because it does not come to rest. */
+/** A node that stays although it is consolidatable or drifted, or because its pods keep changing. */
 interface StayingNode {
   readonly view: NodeView;
   readonly why: string;
@@ -39,8 +39,9 @@ const isRunning = ({ node, claim }: NodeView): boolean =>
   node !== undefined && claim.metadata.deletionTimestamp === undefined;
 
 /**
- * Consolidatable or drifted nodes that stay, those that do not come to rest (consolidation/rolling-updates), and why (surfaces/one-reason). `searched`: the reasons of the last search for those
- * that are not forbidden; `waits`: of those that the searches found and did not take.
+ * Consolidatable or drifted nodes that stay, and nodes whose pods keep changing (consolidation/rolling-updates), and
+ * why (surfaces/one-reason). `searched`: the last search's reasons for nodes that are not forbidden; `waits`: waits of
+ * nodes that the searches found and did not take.
  */
 export function stayingNodes(
   context: DisruptionContext,

@@ -19,9 +19,9 @@ type ValidatedDecision = NonNullable<Input['decision']>;
 const emptiness: ValidatedDecision = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 
 /**
- * Validates a command (commands/validation); budgets are counted at the taint. Of empty nodes those go on that are still empty and disruptable. A
- * drifted node must still be disruptable. A consolidation must still hold as a whole: all candidates, the number of replacements,
- * and types that can still be launched.
+ * Validates a command (commands/validation); budgets are counted at the taint. Of empty nodes, those that are still
+ * empty and disruptable remain. A drifted node must still be disruptable. A consolidation must still be valid as a
+ * whole: all candidates, the number of replacements, and types that can still be launched.
  */
 export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Validated> {
   const { candidates, created = [] } = input;
@@ -40,7 +40,7 @@ export async function validateCandidates(deps: ActivityDeps, input: Input): Prom
   return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
 }
 
-/** After a hold the replacement may be gone: a static NodePool removes surplus nodes. */
+/** While the command was held its replacement may have been removed: a static NodePool removes surplus nodes. */
 async function lostReplacement(deps: ActivityDeps, created: readonly string[]): Promise<string | undefined> {
   for (const name of created) {
     const claim = await deps.kube.get('NodeClaim', { name });
@@ -62,7 +62,7 @@ async function contextAfter(
     .map((view) => ({ claim: identityOf(view.claim), node: nodeNameOf(view), nodePool: '' }));
   const commands =
     going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
-  // After a hold they may have been tainted again by this command.
+  // After a hold this command may have tainted them again.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
   return disruptionContext(deps, { nominations: [], commands }, { judged });
 }
@@ -96,7 +96,9 @@ function whyNoLonger(
   return whyNotCandidate(view, context);
 }
 
-/** The decision as the search knows it; its moves name the NodeClaims that were created in place of its replacements. */
+/**
+ * The decision in the form that the search uses; its moves name the NodeClaims that were created for its replacements.
+ */
 function decidedOf(
   candidates: readonly Candidate[],
   decision: ValidatedDecision,

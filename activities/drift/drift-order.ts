@@ -4,7 +4,10 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isReschedulable } from '../../core/pods.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 
-/** Drifted nodes in Karpenter's order: those without pods to move first, then who drifted first (drift/oldest-first). */
+/**
+ * Drifted nodes in Karpenter's order: those without pods to move first, then those that drifted first
+ * (drift/oldest-first).
+ */
 export function emptyThenOldest(a: NodeView, b: NodeView): number {
   const full = ({ pods }: NodeView): number => Number(pods.some(isReschedulable));
   const since = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;

@@ -20,13 +20,16 @@ import { ruledByText } from '../../disruption/budgets/budgets.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 
-/** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
+/**
+ * The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets
+ * further.
+ */
 const mostTried = 5;
 
 /**
- * One command for the node that drifted first; nodes without pods to move come before others (drift/oldest-first). Independent of
- * consolidation policies and prices. A node whose command failed is left alone for a while, so that it does not block the others.
- * NodePools with a rollout (`driftRollout`) are left to that.
+ * One command for the node that drifted first; nodes without pods to move come before others (drift/oldest-first).
+ * Independent of consolidation policies and prices. A node without a command is skipped for a while, so that it does
+ * not block the others. NodePools with a rollout (`driftRollout`) are excluded.
  */
 export async function findDrift(
   deps: ActivityDeps,
@@ -58,7 +61,7 @@ function driftedNodes(context: DisruptionContext): NodeView[] {
   return drifted.sort(emptyThenOldest);
 }
 
-/** Whether the node has drifted and is replaced on its own: nodes of static NodePools and of rollouts are not. */
+/** Whether the node has drifted and is replaced individually: nodes of static NodePools and of rollouts are not. */
 export function isReplacedOnItsOwn(view: NodeView, { rollouts }: Pick<DisruptionContext, 'rollouts'>): boolean {
   const { claim, pool } = view;
   return isTrue(claim.status?.conditions, 'Drifted') && !isStatic(pool) && !rollouts.has(poolNameOf(view));
@@ -136,10 +139,10 @@ function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: Disruption
 
 type Held = { nodePool: string; why: string }[];
 
-/** By static NodePool that can launch no replacement: why not, as the last search found. */
+/** Static NodePools that can launch no replacement, and why, from the last search. */
 export type UnlaunchablePools = Map<string, string>;
 
-/** The drifted nodes of these NodePools, which stay: `disruptionBlockers` does not know whether a node can be launched. */
+/** Waits of the drifted nodes of these NodePools: `disruptionBlockers` does not know whether a node can be launched. */
 export function waitsOfStaticDrift(
   { views, claimed }: Pick<DisruptionContext, 'views' | 'claimed'>,
   unlaunchable: UnlaunchablePools,
@@ -153,8 +156,8 @@ export function waitsOfStaticDrift(
 }
 
 /**
- * Commands for as many drifted nodes of each static NodePool as its budgets and `limits.nodes` allow, each with one new node of
- * the NodePool's template (drift/static-pools). Pods on the nodes do not matter.
+ * Commands for as many drifted nodes of each static NodePool as its budgets and `limits.nodes` allow, each with one new
+ * node of the NodePool's template (drift/static-pools). Pods on the nodes do not matter.
  */
 export async function findStaticDrift(
   deps: ActivityDeps,

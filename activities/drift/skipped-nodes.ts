@@ -17,11 +17,11 @@ export interface NoPlace {
 interface SkippedNode extends NoPlace {
   readonly node: string;
   readonly until: number;
-  /** What it depends on besides other nodes and their pods, which change all the time. */
+  /** A digest of what the result depends on, except other nodes and their pods, which change all the time. */
   readonly dependsOn: string;
 }
 
-/** When nodes are skipped. `launches`: a fingerprint of what can be launched. */
+/** The time of a search. `launches`: a fingerprint of what can be launched. */
 interface Moment {
   readonly launches: string;
   readonly now: number;
@@ -31,8 +31,9 @@ interface Moment {
 export const movablePods = ({ pods }: NodeView): NodeView['pods'] => pods.filter(isReschedulable);
 
 /**
- * Drifted nodes whose pods have no place, by the UID of their claim. They are skipped for a while, so that searches get to the others, but for no longer
- * than what can be launched and their own pods stay the same (drift/oldest-first).
+ * Drifted nodes whose pods have no place, by the UID of their NodeClaim. They are skipped for a while, so that searches
+ * get to other nodes, but only as long as the nodes that can be launched and their own pods stay the same
+ * (drift/oldest-first).
  */
 export class SkippedNodes {
   private readonly nodes = new Map<string, SkippedNode>();
@@ -41,7 +42,7 @@ export class SkippedNodes {
     return this.nodes.size === 0;
   }
 
-  /** What these wait for: `whyNotCandidate` knows nothing of it. */
+  /** Waits of the skipped nodes, which `whyNotCandidate` does not know. */
   get waits(): readonly NodeWait[] {
     return [...this.nodes.values()].map(({ node, why, soon }) =>
       soon
@@ -50,7 +51,7 @@ export class SkippedNodes {
     );
   }
 
-  /** The nodes that are not skipped any more, or were not. */
+  /** The nodes that are not skipped now. */
   without(views: readonly NodeView[], moment: Moment): readonly NodeView[] {
     for (const view of views) {
       const known = this.nodes.get(uidOf(view));
@@ -66,7 +67,7 @@ export class SkippedNodes {
     for (const uid of this.nodes.keys()) if (!kept.has(uid)) this.nodes.delete(uid);
   }
 
-  /** Skips a node from now on. Gives until when, milliseconds of the epoch. */
+  /** Skips a node from now on. Returns until when, milliseconds of the epoch. */
   add(view: NodeView, noPlace: NoPlace, moment: Moment): number {
     const until = moment.now + (noPlace.soon ? unreadySkipMs : skipMs);
     this.nodes.set(uidOf(view), { ...noPlace, node: nodeNameOf(view), until, dependsOn: dependsOn(view, moment) });

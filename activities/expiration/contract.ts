@@ -1,6 +1,6 @@
 import type { ApprovalAsked, Candidate, ClaimPlan, ClaimRef } from '../../workflows/messages.js';
 
-/** How the policy of its NodePool wants an expired node to be removed now (expiration/replaced-first). */
+/** How an expired node is to be removed now, by the policy of its NodePool (expiration/replaced-first). */
 export type ExpirationView =
   | { readonly state: 'gone' }
   | {
@@ -16,7 +16,7 @@ export type ExpirationView =
       /** Why the policy does not allow expiration, such as `mode: Recommend`. */
       readonly leftAlone?: string;
       /**
-       * For static NodePools, once the expiration begins: the node that replaces it, whatever pods it has
+       * For static NodePools, once the expiration begins: the node that replaces it, regardless of the pods
        * (expiration/static-successor).
        */
       readonly successor?: {
@@ -30,8 +30,8 @@ export type ExpirationView =
 export interface ExpirationActivities {
   viewExpiration(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpirationView>;
   /**
-   * Records on the NodeClaim that the expiration was refused, and why. Removing annotation stowage.dev/expiration-declined undoes
-   * it.
+   * Records on the NodeClaim that the expiration was refused, and why. Removing annotation
+   * stowage.dev/expiration-declined undoes it.
    */
   declineExpiration(input: { readonly claim: ClaimRef; readonly why: string }): Promise<void>;
 }

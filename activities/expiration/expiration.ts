@@ -52,8 +52,8 @@ async function viewExpiration(
 }
 
 /**
- * A static NodePool replaces a node by one of its own, if `limits.nodes` has room for both. Its pods do not matter: those that
- * the NodePool is meant for have no other place.
+ * A static NodePool replaces a node by another node of the NodePool, if `limits.nodes` has room for both. The pods of
+ * the node do not matter: those that the NodePool is meant for have no other place.
  */
 async function successorOf(
   deps: ActivityDeps,

@@ -23,8 +23,8 @@ export type InstanceView =
 
 export interface InterruptionActivities {
   /**
-   * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a node with
-   * pods to evict, in the same activity because a notice leaves little time.
+   * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a
+   * node with pods to evict, in the same activity because a notice leaves little time.
    */
   inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
 }

@@ -53,7 +53,7 @@ function interruptionEvents(kind: string, claim: string, node: string | undefine
   ];
 }
 
-/** Notices of an instance that runs no more. */
+/** Notices of an instance that is stopping or terminated. */
 const instanceEnding: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
 
 const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
@@ -63,8 +63,8 @@ export function createInterruptionActivities(deps: ActivityDeps): InterruptionAc
 }
 
 /**
- * The first activity for a notice: finds the NodeClaim of the instance, publishes the events, taints the node, and makes the
- * interrupted offering unavailable. All in one activity, because a notice leaves two minutes.
+ * The first activity for a notice: finds the NodeClaim of the instance, publishes the events, taints the node, and
+ * makes the interrupted offering unavailable. All in one activity, because a notice leaves two minutes.
  */
 async function inspectInstance(
   deps: ActivityDeps,

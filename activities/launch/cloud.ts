@@ -85,7 +85,10 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Prom
   }
 }
 
-/** Nothing is launched for a claim without it (launch/finalizer-first): nearly all are created with theirs. */
+/**
+ * Adds the finalizer, without which nothing is launched (launch/finalizer-first). Nearly all NodeClaims are created
+ * with it.
+ */
 const withFinalizer = ({ kube }: ActivityDeps, ref: ClaimRef): Promise<NodeClaim | undefined> =>
   updateClaim(kube, ref, ({ metadata: { finalizers: present = [], deletionTimestamp } }) =>
     deletionTimestamp !== undefined || present.includes(finalizers.termination)
@@ -93,7 +96,9 @@ const withFinalizer = ({ kube }: ActivityDeps, ref: ClaimRef): Promise<NodeClaim
       : { metadata: { finalizers: [...present, finalizers.termination] } },
   );
 
-/** What cannot be written now is for the workflow to repeat: the launch itself has succeeded. */
+/**
+ * Returns false if the instance cannot be recorded now: the launch has succeeded, and the workflow repeats the write.
+ */
 async function recordNow(
   deps: ActivityDeps,
   ref: ClaimRef,
@@ -109,12 +114,14 @@ async function recordNow(
   }
 }
 
-/** Whether the cloud has not answered any call of this process since then: then the failure says nothing about the NodeClaim. */
+/**
+ * Whether the cloud has answered no call of this process since then. The failure then says nothing about the NodeClaim.
+ */
 const isSilentSince = ({ cloud }: ActivityDeps, since: number): boolean => (cloud.answeredAt ?? 0) < since;
 
 /**
- * Fails the attempt just before its timeout if the cloud answers nobody. A launch that hangs while other calls are answered times
- * out instead.
+ * Fails the attempt just before its timeout if the cloud answers no calls. A launch that hangs while other calls are
+ * answered times out instead.
  */
 async function answeredInTime<T>(deps: ActivityDeps, launching: Promise<T>, began: number): Promise<T> {
   const limitMs = (currentAttempt()?.limitMs ?? Infinity) - reserveMs;
@@ -189,7 +196,10 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, isFirst: boolean
   };
 }
 
-/** The NodePool of a claim; none where somebody made the claim by hand and named none, or none that exists (launch/without-node-pool). */
+/**
+ * The NodePool of a NodeClaim; undefined if the NodeClaim was created by hand without a NodePool, or with one that does
+ * not exist (launch/without-node-pool).
+ */
 async function poolNow(deps: ActivityDeps, claim: NodeClaim): Promise<NodePool | undefined> {
   const name = claim.metadata.labels?.[labels.nodePool] ?? '';
   return name === '' ? undefined : (poolOf(deps.cache, claim) ?? (await deps.kube.get('NodePool', { name })));

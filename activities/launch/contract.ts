@@ -15,14 +15,14 @@ export type ClaimView =
       readonly nodeName?: string;
     };
 
-/** The API server answered, and does not take the write (launch/refused-writes). */
+/** The API server answered, and refuses the write (launch/refused-writes). */
 export interface RefusedWrite {
   readonly state: 'refused';
   readonly message: string;
 }
 
 export type LaunchInstanceResult =
-  /** `recorded`: the NodeClaim says so; else `recordLaunch` has to write it. */
+  /** `recorded`: the NodeClaim has the instance; otherwise `recordLaunch` has to write it. */
   | { readonly state: 'launched'; readonly instance: LaunchedInstance; readonly recorded?: boolean }
   | {
       readonly state: 'refused';
@@ -30,19 +30,21 @@ export type LaunchInstanceResult =
       readonly message: string;
     }
   /**
-   * The attempt failed, and another may succeed; it took `tookMs`. `isUnavailable`: the cloud answered no call meanwhile, so the
-   * failure says nothing about the NodeClaim.
+   * The attempt failed, and another may succeed; it took `tookMs`. `isUnavailable`: the cloud answered no call
+   * meanwhile, so the failure says nothing about the NodeClaim.
    */
   | { readonly state: 'failed'; readonly message: string; readonly tookMs: number; readonly isUnavailable?: boolean }
   | { readonly state: 'gone' };
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
-  /** The NodeClaim names no instance: the API server was restored to a time before that was recorded. */
+  /**
+   * The NodeClaim has no provider id: the API server was restored from a backup from before the launch was recorded.
+   */
   | { readonly state: 'unlaunched' }
   /**
-   * `againMs`: the Node exists and has to be checked again after this time. `registered`: whether the NodeClaim says that it was registered.
-   * `instanceEnded`: there will be no Node; workflows of earlier builds wait on.
+   * `againMs`: the Node exists and has to be checked again after this time. `registered`: whether the NodeClaim has
+   * condition Registered. `instanceEnded`: there will be no Node; workflows of earlier builds continue to wait.
    */
   | {
       readonly state: 'waiting';
@@ -65,23 +67,25 @@ export type NodeSync =
 export interface LaunchActivities {
   /** Adds the finalizer, before anything is launched (launch/finalizer-first). */
   prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView | RefusedWrite>;
-  /** Reads the NodeClaim. */
   viewClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
   /** Writes the launched instance to the NodeClaim; a deleting NodeClaim keeps its provider id. */
   recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<RefusedWrite | undefined>;
   /**
-   * Registers and initializes the node, as far as it is ready. `live` reads the Node from the API server instead of the watch
-   * cache.
+   * Registers and initializes the node, as far as it is ready. `live` reads the Node from the API server instead of the
+   * watch cache.
    */
   syncNode(input: { claim: ClaimRef; live?: boolean }): Promise<NodeSync>;
-  /** Deletes a NodeClaim whose launch or registration failed, with an event. `refused`: its NodePool rests, for the API server took no write of it. */
+  /**
+   * Deletes a NodeClaim whose launch or registration failed, with an event. `refused`: the API server refused writes of
+   * the NodeClaim, so its NodePool is excluded from plans for a while.
+   */
   failClaim(input: { claim: ClaimRef; reason: string; message: string; refused?: boolean }): Promise<void>;
 }
 
 export interface CloudActivities {
   /**
-   * At most one instance for a claim's UID, however often it is called (invariants/one-instance), and writes it to the NodeClaim if that can be
-   * written. `isFirst`: nothing can have been launched for it before.
+   * Launches at most one instance for a NodeClaim's UID, however often it is called (invariants/one-instance), and
+   * writes it to the NodeClaim if possible. `isFirst`: nothing can have been launched for the NodeClaim before.
    */
   launchInstance(input: { claim: ClaimRef; isFirst?: boolean }): Promise<LaunchInstanceResult>;
   /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */

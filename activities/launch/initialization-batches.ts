@@ -1,4 +1,4 @@
-/** How long to wait after the last, and after the first member came, milliseconds. */
+/** How long to wait after the last member has arrived, and after the first, milliseconds. */
 interface BatchTimes {
   readonly idleMs: number;
   readonly maxMs: number;
@@ -8,8 +8,8 @@ interface BatchTimes {
 const rememberedMs = 600_000;
 
 /**
- * Releases members together that arrive at about the same time. It does not block: each caller gets the time after which to ask
- * again.
+ * Releases members together that arrive at about the same time. It does not block: each caller gets the time after
+ * which to ask again.
  */
 export class InitializationBatches {
   private batch = { since: 0, goesAt: 0, members: new Set<string>() };
@@ -22,7 +22,7 @@ export class InitializationBatches {
     return this.batch.members.has(id);
   }
 
-  /** After how many milliseconds this member is released, at `now`; 0 once it is. */
+  /** Milliseconds until this member is released, at `now`; 0 once it is. */
   waitMs(id: string, now: number): number {
     this.close(now);
     if (this.released.has(id)) return 0;

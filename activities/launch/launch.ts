@@ -28,7 +28,10 @@ import { instanceEnded, nodeNotFound } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/events.js';
 
-/** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
+/**
+ * Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live NodeClaim and
+ * writes only if it has not changed since.
+ */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
   const nominations = {
     nominator: new PodNominator(deps),
@@ -43,7 +46,10 @@ export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
   });
 }
 
-/** What the API server refuses is for the workflow to count: it goes on until somebody changes something (launch/refused-writes). */
+/**
+ * Returns a refusal of the API server instead of throwing it. The workflow limits the retries, because a refusal lasts
+ * until a person changes something (launch/refused-writes).
+ */
 async function unlessRefused<T>(write: () => Promise<T>): Promise<T | RefusedWrite> {
   try {
     return await write();
@@ -121,14 +127,15 @@ const waitsForOthers = {
   message: 'nodes that come up together take their pods together',
 } as const;
 
-/** The answer for a NodeClaim whose instance is over. */
+/** The answer for a NodeClaim whose instance has ended. */
 const awaitsNoNode = { state: 'waiting', reason: instanceEnded, registered: false, instanceEnded: true } as const;
 
 interface Nominations {
   readonly nominator: PodNominator;
   /**
-   * Nodes that are about to be initialized. Each initialized node makes kube-scheduler try all pending pods, and clear the
-   * nominations of those whose nodes are not initialized yet. So nodes that come up at the same time are initialized together.
+   * Nodes that are about to be initialized. Each initialized node makes kube-scheduler try all pending pods, and clear
+   * the nominations of those whose nodes are not initialized yet. So nodes that come up at the same time are
+   * initialized together.
    */
   readonly batches: InitializationBatches;
 }
@@ -158,7 +165,10 @@ async function sync(
   }
 }
 
-/** That of the watch cache where it has an instance, which it never loses: all that is written is written over the version that was seen. */
+/**
+ * The NodeClaim from the watch cache if it has an instance, which a NodeClaim never loses; otherwise from the API
+ * server. A cached version is safe, because writes check the version that was read.
+ */
 async function claimToSync(deps: ActivityDeps, ref: ClaimRef, live: boolean): Promise<NodeClaim | undefined> {
   const known = live ? undefined : deps.cache.get('NodeClaim', { name: ref.name });
   const isLaunched = known?.metadata.uid === ref.uid && (known.status?.providerID ?? '') !== '';
@@ -174,7 +184,7 @@ async function awaitNode(
 ): Promise<Extract<NodeSync, { state: 'waiting' }>> {
   const registered = isTrue(claim.status?.conditions, 'Registered');
   const { reason, message, ...condition } = whyNoNode(node, registered);
-  // What an initialized claim says outlives the time in which its Node comes anew.
+  // The conditions of an initialized NodeClaim stay while its Node is created again.
   if (!isTrue(claim.status?.conditions, 'Initialized'))
     await setConditions(deps, ref, [{ ...condition, reason, message }], { seen: claim });
   const ended = node === undefined && !registered ? await endedWhileAwaited(deps, claim) : undefined;
@@ -182,7 +192,7 @@ async function awaitNode(
   return { state: 'waiting', reason, message, registered };
 }
 
-/** The API server refuses a write of the Node: that of the NodeClaim is another matter. */
+/** The API server refused a write of the Node, as opposed to a write of the NodeClaim. */
 class NodeRefused extends Error {}
 
 const writeNode: typeof updateNode = async (...args) => {
@@ -193,27 +203,27 @@ const writeNode: typeof updateNode = async (...args) => {
   }
 };
 
-/** A Node that may not be written is waited for like one that is not there, and not for longer (launch/refused-writes). */
+/** A Node that cannot be written is awaited like a missing one, with the same timeout (launch/refused-writes). */
 async function waitForNodeWrites(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, why: string): Promise<NodeSync> {
   const registered = isTrue(claim.status?.conditions, 'Registered');
   const refused = { reason: 'NodeWriteRefused', message: `The API server refused a write of the Node: ${why}` };
   const type = registered ? 'Initialized' : 'Registered';
-  // What an initialized claim says outlives it.
+  // An initialized NodeClaim keeps its condition.
   if (!isTrue(claim.status?.conditions, type))
     await setConditions(deps, ref, [{ type, status: 'Unknown', ...refused }]);
   deps.log.warn({ nodeClaim: ref.name, error: why }, 'the API server refused a write of a Node');
   return { state: 'waiting', registered, ...refused };
 }
 
-/** A NodeClaim that has no instance, or will have none. */
+/** The answer for a NodeClaim that is being deleted or has no instance; undefined otherwise. */
 function stateWithoutInstance({ metadata, status }: NodeClaim): NodeSync | undefined {
   if (metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
   return (status?.providerID ?? '') === '' ? { state: 'unlaunched' } : undefined;
 }
 
 /**
- * Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost their nomination. Gives after how many
- * milliseconds the node is initialized together with others.
+ * Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that
+ * lost their nomination. Returns after how many milliseconds the node is initialized together with others.
  */
 async function nominate(
   deps: ActivityDeps,
@@ -241,7 +251,7 @@ function whyNoNode(node: Node | undefined, wasRegistered: boolean) {
       } as const);
 }
 
-/** A node is not opened to pods before its labels are known: some may be spread by one. */
+/** The unregistered taint stays until all labels are known, because pods may be spread over one of them. */
 async function registerAndInitialise(
   deps: ActivityDeps,
   ref: ClaimRef,
@@ -262,7 +272,7 @@ async function nodesOfInstance(deps: ActivityDeps, { status }: NodeClaim, live: 
   return nodes.filter(({ spec }) => spec?.providerID === providerId);
 }
 
-/** One write of the Node and one of its claim, also where the node can be initialized at once. */
+/** Writes the Node once and the NodeClaim once, even if the node can be initialized at the same time. */
 async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<NodeSync> {
   const name = nameOf(found);
   if (!hasUnregisteredTaint(found) && found.metadata.labels?.[labels.registered] === undefined) {
@@ -281,7 +291,10 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   };
   const node = (await writeNode(deps.kube, name, decide, found)) ?? found;
   if (isTrue(claim.status?.conditions, 'Registered')) {
-    deps.log.warn({ nodeClaim: ref.name, node: name }, 'registered a Node anew that came without what its claim says');
+    deps.log.warn(
+      { nodeClaim: ref.name, node: name },
+      'registered a Node again that was created without the labels of its NodeClaim',
+    );
     return initialise(deps, ref, claim, node);
   }
   const why = whyNotInitialized(claim, node);
@@ -292,7 +305,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
     return { status: { conditions: conditionsWith(deps, live, ...changes), nodeName: name } };
   };
   await updateClaim(deps.kube, ref, registered, claim);
-  // What the cache has of the claim may be from before another attempt.
+  // The cached NodeClaim may be older than another attempt, which has counted the registration already.
   if (isFirst) {
     await recordRegistration(deps, claim, { registered: true });
     const { nodePool, zone } = labelsOf(claim);
@@ -325,7 +338,7 @@ async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, n
   const why = whyNotInitialized(claim, node);
   if (why === undefined)
     await writeNode(deps.kube, nameOf(node), () => ({ metadata: { labels: initializedLabel } }), node);
-  // A Node that came anew takes back nothing of what is known of its claim.
+  // A Node that was created again does not reset the condition of its NodeClaim.
   if (why === undefined || !wasInitialized)
     await setConditions(deps, ref, [initializedCondition(why)], { seen: claim });
   return nodeUp(claim, node, why);
@@ -352,7 +365,7 @@ async function fail(deps: ActivityDeps, input: Parameters<LaunchActivities['fail
     await recordRegistration(deps, claim, { registered: false, at: deps.now(), ...pendingStep(claim) });
   }
   if (reason === 'instance_ended') await noteEndedUnregistered(deps, claim, message);
-  // Another NodePool may have its pods.
+  // Excludes the NodePool for a while, so that another NodePool may get the pods.
   const pool = refused ? await deps.kube.get('NodePool', { name: labelsOf(claim).nodePool }) : undefined;
   if (pool !== undefined) await recordRefusal(deps, pool, message, { isLasting: true });
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });

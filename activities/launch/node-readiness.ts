@@ -49,7 +49,7 @@ export function registration(
   };
 }
 
-/** A claim's own book-keeping stays with the claim. */
+/** The NodeClaim's annotations, except those that only concern the NodeClaim itself. */
 function copiedAnnotations(claim: NodeClaim): Record<string, string> {
   const copied = Object.entries(claim.metadata.annotations ?? {}).filter(
     ([key]) => key !== annotations.terminationTimestamp && !key.startsWith('stowage.dev/'),
@@ -96,16 +96,16 @@ function isReported(node: Node, name: string): boolean {
 }
 
 /**
- * Labels that are empty on the claim until the cloud tells their value, as Karpenter leaves one. Others are empty for good: bare metal
- * has no hypervisor.
+ * Labels that are empty on the NodeClaim until the cloud reports their value, as in Karpenter. Other labels stay empty:
+ * bare metal has no hypervisor.
  */
 export function openLabels({ cloud }: Pick<ActivityDeps, 'cloud'>, { metadata }: NodeClaim): readonly string[] {
   return (cloud.openLabels ?? []).filter((key) => lookUp(metadata.labels ?? {}, key) === '');
 }
 
 /**
- * The claim with the values that the cloud tells of its instance; undefined where one is still lacking, or the claim has gone
- * (registration/open-labels).
+ * The NodeClaim with the values that the cloud reports for its instance; undefined if one is still missing, or the
+ * NodeClaim is gone (registration/open-labels).
  */
 export async function withOpenLabels(
   deps: ActivityDeps,

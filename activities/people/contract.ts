@@ -1,7 +1,7 @@
 import type { CandidateRef, NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 
-/** What becomes of a pod. */
+/** The state of a pod, and why. */
 export interface PodExplanation {
   readonly state: 'unknown' | 'bound' | 'ended' | 'waiting' | 'planned' | 'unschedulable';
   readonly why: string;
@@ -13,9 +13,12 @@ export interface PodExplanation {
 
 /** Pauses are DisruptionPause objects (invariants/pauses-hold). */
 export interface PauseActivities {
-  /** Writes a pause, in place of one of the same scope; gives all that are in force. Fails where there is no such NodePool. */
+  /**
+   * Writes a pause, which replaces one of the same scope; returns all active pauses. Fails if the NodePool does not
+   * exist.
+   */
   writePause(pause: Pause): Promise<readonly Pause[]>;
-  /** Ends the pause of exactly that scope; gives those that are left. Fails where there is none. */
+  /** Ends the pause of exactly that scope; returns those that are left. Fails if there is none. */
   endPause(input: { readonly scope: PauseScope }): Promise<readonly Pause[]>;
   /** Why a disruption of these nodes is paused now, in words. */
   findPause(input: { readonly reason: string; readonly candidates: readonly CandidateRef[] }): Promise<string | null>;
@@ -27,6 +30,6 @@ export interface NodeExplanationActivities {
 }
 
 export interface PodExplanationActivities {
-  /** Plans anew and says what becomes of one pod; changes nothing. */
+  /** Makes a new plan and explains the state of one pod; changes nothing. */
   explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
 }

@@ -31,10 +31,10 @@ import { awaitedNode, lacksNode } from '../../cluster/awaited-nodes.js';
 
 const defaultScheduler = 'default-scheduler';
 const mostBlockers = 10;
-/** Of each NodePool. */
+/** The most groups of instance types that are listed for a NodePool. */
 const mostGroups = 5;
 
-/** What becomes of a pod, and why: packing is asked anew, with the cluster as it is now; nothing is written. */
+/** Explains the state of a pod, by a new plan for the current cluster; writes nothing. */
 export async function explainPod(
   deps: ActivityDeps,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -74,14 +74,16 @@ export async function explainPod(
   return { ...placeIn(plan, key), details: [...new Set(details)] };
 }
 
-/** What kube-scheduler said of the pod last: the cache keeps no messages. */
+/** The last message of the pod's scheduler, from the API server, because the cache keeps no messages. */
 async function saidOf({ kube }: Pick<ActivityDeps, 'kube'>, { metadata }: Pod): Promise<string[]> {
   const live = await kube.get('Pod', { namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' });
   const message = conditionOf(live?.status?.conditions, 'PodScheduled')?.message ?? '';
   return message === '' ? [] : [`its scheduler says: ${message}`];
 }
 
-/** A claim gives its name as long as it has no node, and has no instance until the launch succeeds. */
+/**
+ * `node` is the NodeClaim's name while there is no Node, and the NodeClaim has no instance until its launch succeeds.
+ */
 function comingText({ cache }: Pick<ActivityDeps, 'cache'>, node: string): string {
   const claim = cache.get('NodeClaim', { name: node });
   const isLaunched = claim === undefined || (claim.status?.providerID ?? '') !== '';
@@ -91,7 +93,7 @@ function comingText({ cache }: Pick<ActivityDeps, 'cache'>, node: string): strin
   return `${node} is to be launched for it, and ${why}: stowage why nodeclaim/${node}`;
 }
 
-/** What the first lifecycle condition of a claim that is not True says. */
+/** The message of the first lifecycle condition of the NodeClaim that is not True. */
 function pendingMessage({ status }: NodeClaim): string | undefined {
   const step = claimLifecycle
     .map((type) => conditionOf(status?.conditions, type))
@@ -165,7 +167,7 @@ function blockersOf(plan: Plan, key: string): string[] {
     .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`));
 }
 
-/** What stops the instance types of each NodePool, most of them first. */
+/** What excludes the instance types of each NodePool, largest groups first. */
 function typesStopped(plan: Plan, key: string): string[] {
   const place = plan.unschedulable.find(({ pod }) => pod === key)?.explanation;
   const nodePools = place === undefined ? [] : (plan.explanations?.[place]?.nodePools ?? []);
@@ -176,7 +178,7 @@ function typesStopped(plan: Plan, key: string): string[] {
     );
 }
 
-/** By zone and capacity type: how many of a catalogue's types are left alone for want of capacity, and until when. */
+/** By zone and capacity type: how many types of a catalogue are unavailable for lack of capacity, and until when. */
 function outOfCapacity(types: readonly InstanceType[]): string[] {
   const places = new Map<string, { out: Offering[]; all: number }>();
   for (const { offerings } of types) {
@@ -200,7 +202,10 @@ function outOfCapacity(types: readonly InstanceType[]): string[] {
     .sort();
 }
 
-/** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/disruptable-nodes). */
+/**
+ * Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it
+ * (candidates/disruptable-nodes).
+ */
 export async function explainNode(
   deps: ActivityDeps,
   { node, view }: { readonly node: string; readonly view: DisruptionView },
@@ -237,13 +242,13 @@ export async function explainNode(
 const waitText = ({ reason, workflow, why, since }: DisruptionWait): string =>
   `${reason}: ${workflow} waits since ${timeText(since)}: ${why}`;
 
-/** A pause holds what is under way before its next step that cannot be undone. */
+/** A pause stops a running disruption before its next irreversible step. */
 function runningText({ reason, workflowId }: RunningDisruption, own: NodeView, pauses: readonly Pause[]): string {
   const paused = whyPaused(pauses, reason, pausableOf(own));
   return `${reason}: ${workflowId}${paused === undefined ? '' : `; ${paused}`}`;
 }
 
-/** Reasons may name pods, and repeat what people wrote, of any length. */
+/** Limits, because reasons may contain pod names and texts of people, of any length. */
 const mostOfPart = 1000;
 const mostOfWhy = 4000;
 

@@ -35,7 +35,7 @@ export async function deleteOverPauses(deps: Deps): Promise<void> {
   );
 }
 
-/** One object a scope: a later pause takes the place of the one before, whatever its object is called. */
+/** There is one object for each scope: a later pause replaces the earlier one, even if its object has another name. */
 async function write(deps: Deps, pause: Pause): Promise<readonly Pause[]> {
   const { kube } = deps;
   const { kind, name: pool = '' } = pause.scope;

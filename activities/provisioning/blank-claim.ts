@@ -17,8 +17,8 @@ const nobody: Pod = {
 };
 
 /**
- * The NodeClaim of a static NodePool (static-capacity/blank-node): its template on an empty cluster, with the cheapest types that
- * have room for its DaemonSet pods. Returns why there is none otherwise. Limits are not checked here.
+ * The NodeClaim of a static NodePool (static-capacity/blank-node): its template on an empty cluster, with the cheapest
+ * types that have room for its DaemonSet pods. Returns why there is none otherwise. Limits are not checked here.
  */
 export async function blankClaim(
   deps: ActivityDeps,

@@ -21,15 +21,15 @@ import { placementOf } from '../placement.js';
 import { publishExcluded } from '../publish-excluded.js';
 
 /**
- * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they fit on
- * existing nodes. Only informative, so a failed write does not hold up a launch.
+ * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they
+ * fit on existing nodes. Only informative, so a failed write does not hold up a launch.
  */
 export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise<void> {
   if (!deps.gates.CapacityBuffer) return;
   const objects = buffersOf(deps);
   for (const buffer of objects.capacityBuffers) {
     try {
-      // The next pass writes the status of a buffer that was left for it.
+      // The next pass writes the status of a buffer whose pods were deferred to it.
       const isDeferred = plan.deferred?.some((pod) => bufferOfPod(pod) === keyOf(buffer)) === true;
       if (!isActive(buffer) || isDeferred) continue;
       const resolved = resolveBuffer(objects, buffer);
@@ -74,8 +74,8 @@ function readablePods(deps: ActivityDeps): readonly Pod[] {
 }
 
 /**
- * The virtual pods by the node that they fit on. Pods that a plan left out are planned again: a node counts as empty only once
- * all are known not to be on it.
+ * The virtual pods by the node that they fit on. Pods that a plan left out are planned again: a node counts as empty
+ * only once all are known not to be on it.
  */
 async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly string[]>> {
   const input = await packingInput(deps, managedPools(deps));
@@ -85,7 +85,7 @@ async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<R
     for (const [pod, place] of places)
       if (place.state === 'existing') hosted.set(place.node, [...(hosted.get(place.node) ?? []), pod]);
     const left = [...places].filter(([, { state }]) => state === 'deferred').map(([pod]) => pod);
-    // Each plan looks at some of what it is asked about.
+    // Each plan has to consider some of the pods, or this would never end.
     if (left.length === asked.size)
       throw new Error(`planning does not reach pods of CapacityBuffers: ${left.slice(0, 3).join(', ')}`);
     asked = new Set(left);
@@ -93,7 +93,7 @@ async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<R
   return hosted;
 }
 
-/** On how many nodes that are there, and on nodes to come, the pods of a buffer have room. */
+/** How many pods of a buffer fit on existing nodes, and how many on nodes to be launched. */
 export interface Places {
   readonly existing: number;
   readonly launched: number;

@@ -1,7 +1,7 @@
 import type { PlannedClaim } from '../../packing/types.js';
 import type { ClaimPlan } from '../../workflows/messages.js';
 
-/** Claims to create, compact: lists of types stand once, pods are named as long as there is room. */
+/** NodeClaims to create, in compact form: each list of types occurs once, and pods are named up to a limit. */
 interface ClaimPlans {
   readonly claims: readonly ClaimPlan[];
   readonly typeLists: readonly (readonly string[])[];

@@ -27,8 +27,8 @@ import { nominatedText, regarding } from '../../core/events.js';
 const concurrency = 10;
 
 /**
- * Creates the NodeClaims of a plan (node-claims/written-from-a-plan). Names derive from plan id, index and what is planned, so that nothing is created
- * twice, and a plan that comes under the id of another one does not get its NodeClaims.
+ * Creates the NodeClaims of a plan (node-claims/written-from-a-plan). Names derive from plan id, index and content of
+ * the plan, so that nothing is created twice, and another plan with the same id does not get these NodeClaims.
  */
 export function createClaimActivities(deps: ActivityDeps): ClaimActivities {
   return withFailures<ClaimActivities>({ createClaims: (input) => createClaims(deps, input) });
@@ -42,8 +42,9 @@ interface Item {
 }
 
 /**
- * Creates each NodeClaim with an outcome of its own (provisioning/refused-claims). A refusal is recorded on its NodePool, which
- * is left out of plans for a while, if it can be for those pods alone that are the cause; only an outage fails the activity.
+ * Creates the NodeClaims, each with a separate outcome (provisioning/refused-claims). A refusal is recorded on its
+ * NodePool, which is excluded from plans for a while, if possible only for the pods that are the cause. Only an outage
+ * fails the activity.
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
@@ -51,7 +52,7 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
   const areLimited = [...pools.values()].some(
     (pool) => planned.has(pool.metadata.name ?? '') && (isStatic(pool) || pool.spec.limits !== undefined),
   );
-  // Of a large cluster the list is megabytes.
+  // Listed only if needed: for a large cluster the list has megabytes.
   const usage = new Usage(areLimited ? await deps.kube.list('NodeClaim') : [], (claim) =>
     countedCapacity(claim, nodeOf(deps.cache, claim)),
   );
@@ -117,8 +118,9 @@ async function recordOutcomes(
 }
 
 /**
- * The pods for whose demands a NodePool's claims may have been refused: of each claim those that chose a label which the pool leaves open, else those that ask
- * anything of nodes. Undefined if a claim has none of them, or its pods are not known: then it is the pool's own.
+ * The pods whose requirements may have caused the refusals of a NodePool's NodeClaims: for each NodeClaim, those that
+ * chose a label which the NodePool leaves open, or else all with requirements for nodes. Undefined if a NodeClaim has
+ * no such pods, or its pods are unknown: the cause is then the NodePool itself.
  */
 function causesOf(
   deps: ActivityDeps,
@@ -135,7 +137,10 @@ function causesOf(
   return causes.some((pods) => pods.length === 0) ? undefined : causes.flat();
 }
 
-/** The label keys of nodes that the pod, its volumes, or its spread and affinity over domains name, required or preferred. */
+/**
+ * The label keys of nodes that the pod, its volumes, or its spread and affinity over domains name, required or
+ * preferred.
+ */
 function nodeKeysOf({ cache }: ActivityDeps, key: string): readonly string[] {
   const [namespace = '', name = ''] = key.split('/');
   const pod = cache.get('Pod', { namespace, name });
@@ -161,7 +166,7 @@ function nodeKeysOf({ cache }: ActivityDeps, key: string): readonly string[] {
   ];
 }
 
-/** The label keys of nodes that the volume names: as its PersistentVolume, or as its StorageClass allows. */
+/** The label keys of nodes that the volume requires: those of its PersistentVolume, or else of its StorageClass. */
 function volumeKeysOf(cache: ActivityDeps['cache'], pod: Pod, volume: PodVolume): readonly string[] {
   const { namespace = '' } = pod.metadata;
   const claim = volumeClaimName(pod, volume);
@@ -222,18 +227,22 @@ async function create(
   };
 }
 
-/** With a digest: a workflow that was reset, or comes from a backup, counts its plans anew from there. */
+/**
+ * Includes a digest, because a workflow that was reset or restored from a backup uses the numbers of its plans again.
+ */
 function keyOf({ planId, typeLists }: CreateClaimsInput, plan: ClaimPlan, index: number): string {
   const digest = digestOf({ ...plan, types: typeLists[plan.types] }).slice(0, 8);
   return `${planId}/${index}-${digest}`;
 }
 
 function nameOf(input: CreateClaimsInput, plan: ClaimPlan, index: number): string {
-  // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
+  // Hashed twice: keys that differ only in the last digit would otherwise give similar names.
   return `${plan.nodePool}-${hashText(hashText(keyOf(input, plan, index))).slice(0, 10)}`;
 }
 
-/** The NodeClaim of a plan: the NodePool's template narrowed by what packing decided (node-claims/written-from-a-plan). */
+/**
+ * The NodeClaim of a plan: the NodePool's template narrowed by what packing decided (node-claims/written-from-a-plan).
+ */
 export function claimOf(
   plan: ClaimPlan,
   pool: NodePool,
@@ -283,7 +292,7 @@ export function claimOf(
   };
 }
 
-/** What the claim says of its pods. */
+/** The annotations that name the pods of the NodeClaim. */
 function podsNamed({ pods, nominated = [] }: ClaimPlan): Record<string, string> {
   return {
     ...(pods.length > 0 && { [annotations.plannedPods]: plannedPodsText(pods) }),
@@ -298,7 +307,7 @@ function typesOf(
 ): NodeClaim['spec']['requirements'][number] {
   const values = [...(typeLists[types] ?? [])];
   const least = requirements.find(({ key }) => key === labels.instanceType)?.minValues;
-  // The API server refuses more than there are values.
+  // The API server refuses a larger minValues than there are values.
   const minValues = least === undefined ? {} : { minValues: Math.min(least, values.length) };
   return { key: labels.instanceType, operator: 'In', values, ...minValues };
 }
@@ -327,7 +336,8 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
 }
 
 /**
- * The current usage of NodePools from the API server, because the plan may be based on older state (limits/checked-at-creation).
+ * The current usage of NodePools from the API server, because the plan may be based on older state
+ * (limits/checked-at-creation).
  */
 class Usage {
   private readonly used = new Map<string, Record<string, number>>();
@@ -355,7 +365,10 @@ class Usage {
     return isStatic(pool) ? this.refusesStatic(pool, name) : this.exceeded(pool);
   }
 
-  /** `limits.nodes` of a static pool is never exceeded, nodes that are on their way out included (static-capacity/node-limit). */
+  /**
+   * `limits.nodes` of a static NodePool is never exceeded, not even by nodes that are being deleted
+   * (static-capacity/node-limit).
+   */
   private refusesStatic(pool: NodePool, name: string): string | undefined {
     const nodePool = pool.metadata.name ?? '';
     const names = this.names.get(nodePool) ?? new Set();

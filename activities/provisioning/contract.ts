@@ -5,9 +5,9 @@ export interface PlanNodesInput {
   readonly marks: readonly CacheMark[];
   /** Nodes whose pods are to be placed elsewhere. */
   readonly without: readonly string[];
-  /** Where the pass before ended that left pods for this one. */
+  /** Where the previous pass ended, if it left pods for this one. */
   readonly resume?: Resume;
-  /** NodePools that rest, of which the cache may not know yet. */
+  /** NodePools that are excluded for a while, which the cache may not show yet. */
   readonly resting?: readonly RestingPool[];
 }
 
@@ -26,15 +26,15 @@ export type PlanNodesResult =
       readonly onExistingNodes: number;
       readonly unschedulable: number;
       readonly firstReason?: string;
-      /** Pods that this pass did not look at. */
+      /** Pods that this pass did not consider. */
       readonly deferred: number;
       /** Objects that planning cannot work with, and why, for a person; absent where there are none. */
       readonly leftOut?: string;
-      /** Where the next pass is to go on, at once; absent where every pod has had its turn. */
+      /** Where the next pass continues, at once; absent if every pod was considered. */
       readonly resume?: Resume;
       /** Pods of deleting nodes that found no place. */
       readonly unplacedOfDeletingNodes: number;
-      /** Where the pods of each node in `without` go, as far as they wait for something; absent: every claim counts for each. */
+      /** For each node in `without`, what its pods wait for; absent: each NodeClaim counts for all these nodes. */
       readonly deleting?: readonly DeletingNodePlan[];
       readonly pricePerHour: number;
       readonly lowerBoundPerHour: number;
@@ -48,9 +48,9 @@ export interface DeletingNodePlan {
   readonly node: string;
   /** Indices of the plan's claims that they go to. */
   readonly claims: readonly number[];
-  /** Claims of earlier passes that they go to and that are still coming up. */
+  /** NodeClaims of earlier passes that they are planned onto and that are not initialized yet. */
   readonly coming: readonly ClaimRef[];
-  /** How many found no place. */
+  /** How many have no place. */
   readonly unplaced: number;
   readonly firstReason?: string;
 }
@@ -59,7 +59,7 @@ export interface CreatedClaim extends ClaimRef {
   readonly nodePool: string;
   readonly resourceVersion: string;
   readonly index: number;
-  /** By this very call: nothing can have been launched for it. */
+  /** Whether this call created it, so that nothing can have been launched for it. */
   readonly isNew?: boolean;
 }
 
@@ -88,6 +88,6 @@ export interface PlanningActivities {
 }
 
 export interface ClaimActivities {
-  /** Fails for outages alone: what the API server refuses is an outcome of that one claim. */
+  /** Fails only for outages: a refusal by the API server is the outcome of that one NodeClaim. */
   createClaims(input: CreateClaimsInput): Promise<ClaimsCreated>;
 }

@@ -8,9 +8,9 @@ import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/node-labels.js';
 
 /**
- * For each deleting node what its pods wait for in `plan`: claims to create (the first `creatable` of the plan), claims that are
- * still coming up (no place to count on yet: consolidation/room-on-starting-nodes), and how many have no place. Nodes whose pods have places that are
- * there already are left out.
+ * For each deleting node what its pods wait for in `plan`: NodeClaims to create (the first `creatable` of the plan),
+ * NodeClaims that are not initialized yet, on which pods cannot count (consolidation/room-on-starting-nodes), and how
+ * many pods have no place. Nodes whose pods all have places on initialized nodes are left out.
  */
 export function deletingNodePlans(
   deps: ActivityDeps,
@@ -66,7 +66,7 @@ function planOf(node: string, { claims, coming, unplaced, firstReason }: Tally):
   };
 }
 
-/** The claim of a node that is not initialized; a node that is still to come goes by its claim's name. */
+/** The NodeClaim of a node that is not initialized. A planned node without a Node has the name of its NodeClaim. */
 function comingUp({ cache }: ActivityDeps, name: string): ClaimRef | undefined {
   const node = cache.get('Node', { name });
   const claim: NodeClaim | undefined =

@@ -16,9 +16,9 @@ const longestMs = 5000;
 const mostFailures = 5;
 
 /**
- * Nominates pending pods to their planned nodes (`status.nominatedNodeName`), where others could take their places there and these have
- * no other: kube-scheduler tries that node first, and keeps the room there for them. Each nomination costs it as much work as the pod
- * itself. Idempotent. Returns how many were nominated.
+ * Nominates pending pods to their planned nodes (`status.nominatedNodeName`), if other pods could take their places
+ * there and they have no other place: kube-scheduler then tries that node first, and keeps its room for them. Each
+ * nomination costs kube-scheduler as much work as the pod itself. Idempotent. Returns how many pods were nominated.
  */
 export async function nominatePlanned(
   deps: ActivityDeps,
@@ -85,9 +85,9 @@ function isReleasedOnFailure({ spec }: Pod): boolean {
 }
 
 /**
- * Whether pods planned together could break a required spread of this pod. kube-scheduler counts pods nominated to the node that
- * it examines, but not those nominated to other nodes: with more of them than the skew allows it would reject each one until the
- * others are bound.
+ * Whether pods planned together could break a required spread of this pod. kube-scheduler counts pods nominated to the
+ * node that it examines, but not those nominated to other nodes: with more of them than the skew allows it would reject
+ * each one until the others are bound.
  */
 function isCrowded(pod: Pod, planned: readonly Pod[]): boolean {
   const { namespace } = pod.metadata;

@@ -25,14 +25,14 @@ import { conditionOf } from '../../core/conditions.js';
 interface WaitLimits {
   /** How long to wait for the instance of a NodeClaim, from when it was first seen here. */
   readonly totalMs: number;
-  /** How long one call waits: it occupies a slot of the packing queue. */
+  /** How long one call waits, because it occupies a worker of the packing queue. */
   readonly perCallMs: number;
 }
 
 /**
- * Waits for NodeClaims whose instance is still being launched, because their capacity is known then. After the timeout a
- * NodeClaim is not waited for again: until it has its instance it counts as a node with room for what it was created for, so that
- * one slow launch does not block other pods.
+ * Waits for NodeClaims whose instance is still being launched, because their capacity is known then. After the timeout
+ * a NodeClaim is not waited for again: until it has its instance it counts as a node with room for what it was created
+ * for, so that one slow launch does not block other pods.
  */
 export class AwaitedInstances {
   /** When claims without an instance were first seen, by UID. */
@@ -66,12 +66,12 @@ export class AwaitedInstances {
   }
 }
 
-/** What is unknown for longer is worth an event. */
+/** If the readiness of NodePools is unknown for longer, pods get events. */
 const settlingMs = 60_000;
 
 /**
- * Whether no NodePool is ready, and of some it is not known yet, as just after they were made: pods that find no node then have not failed to be scheduled
- * (scheduling/no-ready-node-pool).
+ * Whether no NodePool is ready and the readiness of some is not known yet, as just after their creation: pods that find
+ * no node then have not failed to be scheduled (scheduling/no-ready-node-pool).
  */
 export function areSettling(pools: readonly NodePool[], now: number): boolean {
   const launching = pools.filter(({ spec }) => spec.replicas === undefined);
@@ -90,7 +90,7 @@ function isSettling(pool: NodePool, now: number): boolean {
 }
 
 /**
- * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and
+ * How long to wait for instances of NodeClaims in total and per call. A call occupies a worker, so calls are short and
  * the workflow waits between them.
  */
 const waitLimits = { totalMs: 5_000, perCallMs: 500 };
@@ -100,10 +100,13 @@ const podNamesPerPass = 2000;
 /** Events for pods that found no place, in one pass. */
 const failuresPublished = 100;
 
-/** Nothing changes while the pod has so many: said once a day. */
+/** Published once a day, because it stays true while the pod has so many preferences. */
 const preferencesDedupeMs = 86_400_000;
 
-/** Packs pending pods from the cluster cache (docs/behaviour/scheduling.md). Decides, publishes events and says on CapacityBuffers what became of them. */
+/**
+ * Packs pending pods from the watch cache (docs/behaviour/scheduling.md). Plans, publishes events and writes the status
+ * of CapacityBuffers; creates nothing.
+ */
 export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
   const launches = new AwaitedInstances(deps, waitLimits);
   return withFailures<PlanningActivities>({
@@ -176,7 +179,7 @@ function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
       reason: 'FailedScheduling',
       message: failedToScheduleText(reason),
       dedupeMs: 300_000,
-      // Another reason is news: the first is often that nothing is ready yet.
+      // Another reason gets another event, because the first is often that nothing is ready yet.
       dedupeBy: [pod, reason],
     });
   }
@@ -190,7 +193,7 @@ function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
     });
   }
   for (const { node, pods } of plan.existingNodes) {
-    // A node that is still to come goes by its claim's name.
+    // A planned node without a Node has the name of its NodeClaim.
     const kind = deps.cache.get('Node', { name: node }) === undefined ? 'nodeclaim' : 'node';
     for (const pod of pods)
       publishPod(deps, pod, {
@@ -201,7 +204,7 @@ function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
   }
 }
 
-/** Pods that nothing is planned for now. */
+/** Pods for which nothing is planned now, because kube-scheduler refused nodes that were launched for them. */
 function refusedNow(deps: ActivityDeps): readonly { readonly pod: string; readonly reason: string }[] {
   const refusalOf = refusalsInForce(deps);
   return deps.cache.all('Pod').flatMap((pod) => {
@@ -213,7 +216,7 @@ function refusedNow(deps: ActivityDeps): readonly { readonly pod: string; readon
 function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish, 'regarding'>): void {
   const [namespace = '', name = ''] = key.split('/');
   const uid = deps.cache.get('Pod', { namespace, name })?.metadata.uid;
-  // Pods that stand for a CapacityBuffer exist in the plan alone.
+  // Virtual pods of a CapacityBuffer exist only in the plan.
   if (uid === undefined) return;
   deps.events.publish({ ...event, regarding: regarding('Pod', { name, namespace, uid }) });
 }

@@ -7,8 +7,8 @@ import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 
 /**
- * The most nominations of a pod: kube-scheduler tries a pod at most every ten seconds after some failures, and a node has 15
- * minutes to come up.
+ * The most nominations of a pod: kube-scheduler tries a pod at most every ten seconds after some failures, and a node
+ * has 15 minutes to come up.
  */
 const mostTimes = 30;
 
@@ -21,10 +21,10 @@ interface Nomination {
 }
 
 /**
- * Keeps pods nominated while their node starts. Whenever another node is initialized, kube-scheduler tries all pending pods, and
- * clears the nomination of those whose node is not ready; others could then take their room. So they are nominated again at once,
- * until they are bound, their node is initialized or the NodeClaim is deleted. The state is kept in one process only; the next
- * sync of the node nominates again.
+ * Keeps pods nominated while their node starts. Whenever another node is initialized, kube-scheduler tries all pending
+ * pods, and clears the nomination of those whose node is not ready; others could then take their room. So they are
+ * nominated again at once, until they are bound, their node is initialized or the NodeClaim is deleted. The state is
+ * kept in one process only; the next sync of the node nominates again.
  */
 export class PodNominator {
   private readonly nominations = new Map<string, Nomination>();
@@ -90,7 +90,8 @@ export class PodNominator {
 }
 
 /**
- * Writes only over the version that was read: if the pod was changed meanwhile, for example bound, the nomination is outdated.
+ * Writes only over the version that was read: if the pod was changed meanwhile, for example bound, the nomination is
+ * outdated.
  */
 export async function nominate(
   deps: ActivityDeps,

@@ -10,8 +10,8 @@ import { timeText } from '../../core/time.js';
 import { listedNames } from '../../core/text.js';
 
 /**
- * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note
- * itself is refused, for then the caller alone knows.
+ * Records on the NodePool that a NodeClaim of it was refused, so that plans exclude it for a while. Returns until when,
+ * even if the record itself is refused, because then only the caller knows it.
  */
 export async function recordRefusal(
   deps: ActivityDeps,
@@ -38,8 +38,8 @@ export async function recordRefusal(
 }
 
 /**
- * A NodeClaim of the pool was created for these pods: nothing is remembered of refused ones, unless they were those of other pods alone. It informs: what cannot
- * be written holds nothing up.
+ * A NodeClaim of the pool was created for these pods: removes the record of refused NodeClaims, unless it is only about
+ * other pods. The record is informative, so a failed write is only logged.
  */
 export async function forgetRefusals(deps: ActivityDeps, pool: NodePool, created: ReadonlySet<string>): Promise<void> {
   if (pool.metadata.annotations?.[annotations.claimsRefused] === undefined) return;
@@ -58,7 +58,7 @@ export async function forgetRefusals(deps: ActivityDeps, pool: NodePool, created
   }
 }
 
-/** The pool as planning is to see it, whatever the cache knows of it yet. */
+/** The NodePool with its back-off, which the cache may not show yet. */
 export function withBackOff(pool: NodePool, resting: readonly RestingPool[]): NodePool {
   const rest = resting.find(({ nodePool }) => nodePool === pool.metadata.name);
   if (rest === undefined) return pool;

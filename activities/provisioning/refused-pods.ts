@@ -21,19 +21,20 @@ import { isUnassigned } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** A pod that did not get nodes that were there for it. */
+/** A pod that kube-scheduler did not bind to nodes with room for it. */
 interface Refused {
   readonly pod: Pod;
   readonly nodes: readonly string[];
-  /** Of the last one. */
+  /** NodePool of the last of these nodes. */
   readonly nodePool: string;
-  /** Whether the plan launches a node of another type for it, which may do. */
+  /** Whether the plan launches a node of another type for it, which kube-scheduler may accept. */
   readonly isOther: boolean;
 }
 
 /**
- * Records on NodePools the pods that kube-scheduler leaves without the nodes that were there for them (provisioning/refused-pods). Says whether
- * the plan launches nodes for some that rest now, and is to be made again.
+ * Records on NodePools the pods that kube-scheduler does not bind to nodes with room for them
+ * (provisioning/refused-pods). `isOutdated`: the plan launches nodes for pods that are excluded from now on, and has to
+ * be made again.
  */
 export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise<{ readonly isOutdated: boolean }> {
   const inVain = launchedInVain(deps, plan);
@@ -44,7 +45,7 @@ export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise
     const live = await deps.kube.get('Pod', { namespace, name });
     const message = conditionOf(live?.status?.conditions, 'PodScheduled')?.message ?? '';
     const refusal = { shape, pod: `${namespace}/${name}`, nodes, message };
-    // The nodes may be of several NodePools: one of these counts them all.
+    // The nodes may belong to several NodePools: one of these has the record of all.
     const remembering = deps.cache
       .all('NodePool')
       .find((pool) => refusalsOn(pool, deps.now()).some((each) => each.shape === shape));
@@ -73,7 +74,7 @@ export async function forgetBoundPods(deps: ActivityDeps): Promise<void> {
       await rewrite(deps, pool.metadata.name ?? '', (list) => list.filter(({ shape }) => !bound.has(shape)));
 }
 
-/** Pods that are planned onto nodes which kube-scheduler has not bound them to for long. */
+/** Pods that are planned onto existing nodes to which kube-scheduler has not bound them for a long time. */
 function leftAlone(deps: ActivityDeps, { existingNodes }: Plan): Refused[] {
   return existingNodes.flatMap(({ node, pods }) => {
     const nodePool = deps.cache.get('Node', { name: node })?.metadata.labels?.[labels.nodePool];
@@ -86,8 +87,8 @@ function leftAlone(deps: ActivityDeps, { existingNodes }: Plan): Refused[] {
 }
 
 /**
- * Pods that the plan launches a node for, though nodes were launched for them that are initialized, hold nothing, and would hold nothing by
- * this plan.
+ * Pods for which the plan launches a node although nodes that were launched for them are initialized, have no pods, and
+ * would have none by this plan.
  */
 function launchedInVain(deps: ActivityDeps, { newNodeClaims, existingNodes }: Plan): Refused[] {
   if (newNodeClaims.length === 0) return [];
@@ -119,7 +120,7 @@ function podOf({ cache }: ActivityDeps, key: string): Pod | undefined {
   return cache.get('Pod', { namespace, name });
 }
 
-/** What cannot be written holds nothing up: it is tried again with the next plan. */
+/** A failed write is only logged: the next plan tries it again. */
 async function rewrite(
   deps: ActivityDeps,
   nodePool: string,
@@ -145,5 +146,5 @@ async function rewrite(
   }
 }
 
-/** The next plan is made from the cache. */
+/** How long to wait for the cache to have the write, since the next plan is made from the cache. */
 const caughtUpMs = 2000;

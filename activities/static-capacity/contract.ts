@@ -22,7 +22,10 @@ export type ReplicasView =
     };
 
 export interface ReplicasActivities {
-  /** Reads the NodePool and its NodeClaims from the API server; `deleting` are UIDs of NodeClaims that are being terminated. */
+  /**
+   * Reads the NodePool and its NodeClaims from the API server; `deleting` are UIDs of NodeClaims that are being
+   * terminated.
+   */
   viewReplicas(input: {
     readonly nodePool: string;
     readonly poolUid: string;

@@ -2,16 +2,19 @@ import type { ClaimRef } from '../../workflows/messages.js';
 
 export type TerminationStart =
   | { readonly state: 'gone' }
-  /** The NodeClaim is there as it was: a pause keeps its node. */
+  /** A pause applies to the node: the NodeClaim was not deleted. */
   | { readonly state: 'paused'; readonly why: string }
-  /** With `unlessRefused` alone: the API server refuses the deletion of the NodeClaim, which is there as it was. */
+  /** Only with `unlessRefused`: the API server refuses the deletion of the NodeClaim. */
   | { readonly state: 'refused'; readonly why: string }
   | {
       readonly state: 'terminating';
       readonly providerId?: string;
       readonly nodeName?: string;
       readonly nodeReady: boolean;
-      /** Set where the NodeClaim is not initialized, so that its launch may be under way. Workers of earlier builds do not say so. */
+      /**
+       * Set if the NodeClaim is not initialized, so that its launch may be under way. Workers of earlier builds do not
+       * set it.
+       */
       readonly mayBeLaunching?: true;
       /** Milliseconds of the epoch. */
       readonly deadline?: number;
@@ -36,7 +39,7 @@ export interface DrainBlocker {
   readonly cause: DrainCause;
   /** As in `blockedBy`. */
   readonly name: string;
-  /** In a person's words. */
+  /** For people. */
   readonly why: string;
   /** The first of the pods that it holds, `namespace/name`. */
   readonly pods: readonly string[];
@@ -44,8 +47,8 @@ export interface DrainBlocker {
 }
 
 /**
- * `blockedBy` names what holds it up: `pdb/ns/name`, `pdb/ns/name (never)`, `pdb/ns/a+b (several)`,
- * `pod/ns/name (do-not-disrupt)`, `pod/ns/name (finalizers)`, `pod/ns/name (terminating)`, `volume/name`.
+ * `blockedBy` names what blocks the drain: `pdb/ns/name`, `pdb/ns/name (never)`, `pdb/ns/a+b (several)`, `pod/ns/name
+ * (do-not-disrupt)`, `pod/ns/name (finalizers)`, `pod/ns/name (terminating)`, `volume/name`.
  */
 export interface DrainProgress {
   /** `blocked`: something blocks it that differs from `known`; `waiting`: nothing new, poll again. */
@@ -63,11 +66,14 @@ export interface DrainProgress {
   readonly instanceGone?: boolean;
   /** Since when it is blocked, for the next call; milliseconds of the epoch. */
   readonly blockedSince?: number;
-  /** A deadline earlier than that of the input, which somebody has written to the NodeClaim; milliseconds of the epoch. */
+  /** A deadline on the NodeClaim that is earlier than that of the input; milliseconds of the epoch. */
   readonly deadline?: number;
   /** When the next call is due at the latest, milliseconds of the epoch. */
   readonly dueAt?: number;
-  /** Pods that are ending and take a while yet, and when the last one has to be gone, milliseconds of the epoch. Nothing blocks the drain. */
+  /**
+   * Pods with a long remaining grace period, and when the last one has to be gone, milliseconds of the epoch. They do
+   * not block the drain.
+   */
   readonly ending?: { readonly pods: readonly string[]; readonly podCount: number; readonly until: number };
 }
 
@@ -83,22 +89,27 @@ export interface DrainInput {
   readonly since: number;
   /** The reason of the termination, for metrics. */
   readonly reason?: string;
-  /** When the cloud takes the instance, milliseconds of the epoch: pods of later tiers do not wait beyond their grace. */
+  /**
+   * When the cloud takes the instance, milliseconds of the epoch: pods of later tiers do not wait beyond their grace.
+   */
   readonly instanceEndsAt?: number;
 }
 
 export interface TerminationActivities {
-  /** `gone` also where there is nothing to end: without `deleteClaim`, a NodeClaim that is not being deleted (any more). */
+  /**
+   * `gone` also if there is nothing to terminate: without `deleteClaim`, a NodeClaim that is not being deleted (any
+   * more).
+   */
   beginTermination(input: {
     claim: ClaimRef;
     deleteClaim: boolean;
     reason: string;
     deadline?: number;
-    /** The NodeClaim is not deleted where a pause stops a disruption of this node for this reason. */
+    /** The NodeClaim is not deleted if a pause applies to a disruption of this node for this reason. */
     unlessPaused?: { reason: string; node: string; nodePool: string };
-    /** When the cloud takes the instance: a taint that is refused does not keep its pods from being evicted. */
+    /** When the cloud takes the instance: its pods are then evicted even if the taint is refused. */
     instanceEndsAt?: number;
-    /** Ends with `refused` where the API server goes on refusing the deletion. */
+    /** Returns `refused` if the API server keeps refusing the deletion. */
     unlessRefused?: true;
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
@@ -108,7 +119,7 @@ export interface TerminationActivities {
   finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
 }
 
-/** What the steps of a stuck drain do (DisruptionPolicy, `drainEscalation`). */
+/** Activities for the steps of a stuck drain (DisruptionPolicy, `drainEscalation`). */
 export interface EscalationActivities {
   /** Publishes on Node and NodeClaim that the drain is stuck, and on what. */
   notifyStuckDrain(input: {
@@ -118,8 +129,8 @@ export interface EscalationActivities {
     blockers: readonly DrainBlocker[];
   }): Promise<void>;
   /**
-   * Restarts the rollout of the Deployments and StatefulSets whose pods a PodDisruptionBudget holds, as
-   * `kubectl rollout restart` does. `at`, milliseconds of the epoch, is what it writes: a second attempt changes nothing.
+   * Restarts the rollout of the Deployments and StatefulSets whose pods a PodDisruptionBudget holds, as `kubectl
+   * rollout restart` does. `at`, milliseconds of the epoch, is what it writes: a second attempt changes nothing.
    */
   restartOwners(input: { pods: readonly string[]; at: number }): Promise<{
     /** `Deployment ns/name`. */
@@ -131,14 +142,14 @@ export interface EscalationActivities {
 /** The pods of a node whose replacement is awaited. */
 export interface DueInput extends DrainInput {
   readonly instanceEndsAt: number;
-  /** How long before their last moment pods of the first tier go. */
+  /** How much earlier than their grace period requires pods of the first tier are evicted, milliseconds. */
   readonly marginMs: number;
 }
 
 export interface DrainActivities {
   /**
-   * Before a drain: evicts the pods whose grace leaves no more time before the instance ends. Gives when the next one's does, milliseconds of the epoch,
-   * and nothing once no pod can wait.
+   * Before a drain: evicts the pods whose grace period leaves no more time before the instance ends. Returns when the
+   * next pod is due, milliseconds of the epoch; absent once no pod can wait.
    */
   evictDue(input: DueInput): Promise<{ readonly evicted: number; readonly nextAt?: number }>;
   /** One poll of the node's pods: evicts those whose tier has come, and returns what is left. */

@@ -78,7 +78,7 @@ export function refusalBlocker(pod: Pod, message: string): Reason {
   };
 }
 
-/** `until` in milliseconds of the epoch, infinity for ever (candidates/do-not-disrupt-pods). */
+/** `until` in milliseconds of the epoch, infinity if unlimited (candidates/do-not-disrupt-pods). */
 export function protectionBlocker(pod: Pod, until: number): Reason {
   const end = Number.isFinite(until) ? ` until ${timeText(until)}` : '';
   return {

@@ -20,11 +20,17 @@ import { regarding } from '../../core/events.js';
 
 /** A pass begins no further eviction after this long: the others follow in the next one. */
 const longestPassMs = 20_000;
-/** Rule `termination/five-seconds`: pods that were on their way to the node when it was tainted are seen by then. */
+/**
+ * Rule `termination/five-seconds`: after this time pods that were being bound to the node when it was tainted are
+ * visible.
+ */
 const lastsAtLeastMs = 5000;
-/** Evictions under way at a time of pods that no budget counts: kube-scheduler is to keep up with what comes in their place. */
+/**
+ * Concurrent evictions of pods that no budget counts. Limited, so that kube-scheduler keeps up with the pods that
+ * replace them.
+ */
 const evictionsAtOnce = 5;
-/** So many requests without an answer are an outage. */
+/** This many requests without an answer count as an outage. */
 const mostFailures = 3;
 /** A blocker is reported once it has lasted this long. */
 const blockedAfterMs = 5000;
@@ -42,7 +48,10 @@ export function createDrainActivities(deps: ActivityDeps): DrainActivities {
   });
 }
 
-/** Somebody may have written an earlier deadline to the NodeClaim since the drain began (termination/deadline): that one holds, and is told. */
+/**
+ * Uses an earlier deadline that was written to the NodeClaim since the drain began (termination/deadline), and returns
+ * it.
+ */
 async function byStampedDeadline(
   { cache }: Pick<ActivityDeps, 'cache'>,
   input: DrainInput,
@@ -58,10 +67,10 @@ class Drain {
   private readonly evictor: PodEvictor;
   private readonly order = new EvictionOrder();
   private readonly failures: Error[] = [];
-  /** When something is due that no other change announces, milliseconds of the epoch. */
+  /** When the next step is due without any change of the cluster, milliseconds of the epoch. */
   private dueAt = Number.POSITIVE_INFINITY;
 
-  /** Its Node's, and that of any other Node of its instance. */
+  /** Names of the node's Node, and of any other Node of its instance. */
   private readonly nodeNames: readonly string[];
 
   constructor(
@@ -77,7 +86,7 @@ class Drain {
     const now = this.deps.now();
     let waiting = this.waiting(now);
     if (waiting.length === 0) {
-      // Its workflow may go by another clock.
+      // `since` is a time of the workflow's clock, which may differ from this one.
       const notBefore = Math.min(this.input.since, now) + lastsAtLeastMs;
       if (now < notBefore) return this.progress('waiting', [], { dueAt: notBefore });
       waiting = await this.missingInCache(now);
@@ -90,7 +99,10 @@ class Drain {
     return this.report(waiting, now);
   }
 
-  /** Each pod by itself: one with a long grace ends no other's wait for its replacement (interruption/replaced-first). */
+  /**
+   * Evicts each pod at its own time, so that a long grace period of one pod does not end the wait of the others for
+   * their replacement (interruption/replaced-first).
+   */
   async evictDue({ instanceEndsAt, marginMs }: DueInput): ReturnType<DrainActivities['evictDue']> {
     const now = this.deps.now();
     const startOf = (pod: Pod): number => instanceEndsAt - graceOf(pod) - (tierOf(pod) === 0 ? marginMs : 0);
@@ -113,7 +125,10 @@ class Drain {
     );
   }
 
-  /** Pods that the cache lacks: the instance is terminated after the drain, so the API server itself is asked whether it is over. */
+  /**
+   * Pods that the cache lacks. The instance is terminated after the drain, so the API server is asked before the drain
+   * counts as done.
+   */
   private async missingInCache(now: number): Promise<readonly Pod[]> {
     const { kube, log } = this.deps;
     const { nodeName } = this.input;
@@ -135,7 +150,10 @@ class Drain {
     return this.order.sort(drainable, cache.get('Node', { name: nodeName })?.status?.allocatable);
   }
 
-  /** Pods that a budget counts one after the other, since it may let only the first go; the others some at a time. */
+  /**
+   * Pods that a budget counts are evicted one after the other, since it may allow only the first; the others several at
+   * a time.
+   */
   private async moveAll(waiting: readonly Pod[], now: number): Promise<void> {
     const budgets = this.deps.cache.all('PodDisruptionBudget');
     const budgetsOf = new Map(waiting.map((pod) => [pod, bindingBudgets(pod, budgets)]));
@@ -168,7 +186,7 @@ class Drain {
     await inBatches(pods, move, { atOnce, enough: isOver });
   }
 
-  /** The next step for the pod changes at these times, although nothing about the pod does. */
+  /** At these times the next step for the pod changes without a change of the pod. */
   private includeDue(pod: Pod, now: number): void {
     const { deadline = Number.POSITIVE_INFINITY, instanceEndsAt = Number.POSITIVE_INFINITY } = this.input;
     const grace = graceOf(pod);
@@ -199,7 +217,7 @@ class Drain {
     };
   }
 
-  /** `blocked` only for what the workflow does not know yet: a blocker that lasts, or that one is gone. */
+  /** `blocked` only if the workflow does not know the blockers yet: a lasting one is new, or a known one is gone. */
   private async report(waiting: readonly Pod[], now: number): Promise<DrainProgress> {
     const blockers = this.evictor.blockers.list();
     const { known, blockedSince: since = now } = this.input;
@@ -216,7 +234,7 @@ class Drain {
     return this.progress('blocked', waiting, { blockers, ...due, ...held });
   }
 
-  /** `kubectl describe nodeclaim` says why, for as long as it holds. */
+  /** Shows the blockers in condition Drained of the NodeClaim, as long as they last. */
   private async showBlockers(blockers: readonly DrainBlocker[]): Promise<void> {
     const held = blockers.map(blockerText).join('; ');
     const message = held === '' ? 'the node is being drained' : held;
@@ -226,7 +244,10 @@ class Drain {
   }
 }
 
-/** Pods whose grace lasts for longer than people wait without asking (termination/long-grace); undefined if there are none. */
+/**
+ * Pods with a long remaining grace period, which are shown to people (termination/long-grace); undefined if there are
+ * none.
+ */
 function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending'] {
   const ends = waiting.flatMap((pod) => {
     const until = Date.parse(pod.metadata.deletionTimestamp ?? '');
@@ -244,8 +265,8 @@ function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending
 }
 
 /**
- * One pass (termination/volumes): volumes of pods that were drained must let go; past the deadline nobody waits, and a node whose
- * instance is gone has nothing attached, whatever is written.
+ * One pass (termination/volumes): volumes of drained pods must be detached. Past the deadline this is not awaited, and
+ * a node whose instance is gone has no attached volumes, even if VolumeAttachments remain.
  */
 async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
   const { claim, deadline, known, nodeName } = input;

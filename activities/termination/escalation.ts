@@ -13,7 +13,7 @@ import { regarding } from '../../core/events.js';
 
 /** What `kubectl rollout restart` writes into a pod template. */
 const restartedAt = 'kubectl.kubernetes.io/restartedAt';
-/** Characters of what an API server says. */
+/** The most characters of an API server's message. */
 const mostOfRefusal = 300;
 
 /** The steps of a stuck drain (DisruptionPolicy, `drainEscalation`). */
@@ -65,14 +65,14 @@ async function restartOwners(
   }
   deps.log.info(
     { restarted: [...restarted], refused: [...refused] },
-    'restarting what a budget holds on a deleting node',
+    'restarted the owners of pods that a budget holds on a deleting node',
   );
   return { restarted: [...restarted], refused: [...refused].map(([owner, why]) => ({ owner, why })) };
 }
 
 type Owner = Pick<OwnerReference, 'kind' | 'name' | 'uid'> & { readonly kind: 'Deployment' | 'StatefulSet' };
 
-/** What rolls the pod out: its StatefulSet, or the Deployment above its ReplicaSet. */
+/** The owner whose rollout replaces the pod: its StatefulSet, or the Deployment of its ReplicaSet. */
 function rolledOutBy(deps: Pick<ActivityDeps, 'cache'>, pod: Pod): Owner | undefined {
   const own = controllerOf(pod);
   if (own === undefined) return undefined;
@@ -83,7 +83,9 @@ function rolledOutBy(deps: Pick<ActivityDeps, 'cache'>, pod: Pod): Owner | undef
   return above && kindOf(above) === 'Deployment.apps' ? { ...above, kind: 'Deployment' } : undefined;
 }
 
-/** A rollout replaces every pod of its owner: none of them may be marked do-not-disrupt (invariants/protection-holds). */
+/**
+ * A rollout replaces every pod of its owner: none of them may be marked do-not-disrupt (invariants/protection-holds).
+ */
 function whyNotRestarted(deps: ActivityDeps, namespace: string, owner: Owner): string | undefined {
   const now = deps.now();
   const marked = deps.cache
@@ -97,13 +99,13 @@ function whyNotRestarted(deps: ActivityDeps, namespace: string, owner: Owner): s
   return marked === undefined ? undefined : `its pod ${podKey(marked)} is marked do-not-disrupt`;
 }
 
-/** How a workload rolls out; the slim cache does not keep it. */
+/** Rollout fields of a workload, which the cache does not keep. */
 interface Rollout {
   readonly paused?: boolean;
   readonly updateStrategy?: { readonly type?: string };
 }
 
-/** Gives why nothing was restarted. */
+/** Returns why nothing was restarted; undefined if it was. */
 async function restart(
   { kube }: ActivityDeps,
   namespace: string,
@@ -124,7 +126,8 @@ async function restart(
     );
     return outcome === 'patched' ? undefined : 'it is gone';
   } catch (error) {
-    // The right to it is given apart (`rolloutRestarts` of the chart). Tried again it would be refused again, and keep the steps after it.
+    // The permission is optional (`rolloutRestarts` of the chart). A retry would be refused again, and delay the later
+    // steps.
     if (!isForbidden(error)) throw error;
     return cutText(error.message, mostOfRefusal);
   }

@@ -3,8 +3,8 @@ import { isTrue } from '../../core/conditions.js';
 import type { ActivityDeps } from '../deps.js';
 
 /**
- * Whether a node has lost its instance (termination/lost-instance): it is not Ready, and the cloud knows the instance no longer. No answer
- * means that it is there.
+ * Whether a node has lost its instance (termination/lost-instance): it is not Ready, and the cloud no longer knows the
+ * instance. Without an answer of the cloud the instance counts as existing.
  */
 export async function instanceIsGone(
   { cache, cloud, log }: Pick<ActivityDeps, 'cache' | 'cloud' | 'log'>,
@@ -16,7 +16,7 @@ export async function instanceIsGone(
   try {
     return (await cloud.get(providerId)) === undefined;
   } catch (error) {
-    log.debug({ node: nodeName, error: messageOf(error) }, 'cannot tell whether the instance is gone');
+    log.debug({ node: nodeName, error: messageOf(error) }, 'cannot find out whether the instance is gone');
     return false;
   }
 }

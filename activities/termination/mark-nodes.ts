@@ -9,12 +9,13 @@ import type { DrainInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { isRefusedWrite } from '../refusals.js';
 
-/** Takes a node off load balancers. */
+/** The label that excludes a node from load balancers. */
 const offLoadBalancers = { [labels.excludeFromLoadBalancers]: 'karpenter' } as const;
 
 /**
- * Taints the Nodes of an instance, takes them off load balancers, and deletes them; gives those that are the instance's. A Node of
- * another instance that came up under one of the names is left as it is. A mark that is refused is thrown, unless `otherwise` goes on.
+ * Taints the Nodes of an instance, excludes them from load balancers, and deletes them; returns those that belong to
+ * the instance. A Node of another instance with one of the names stays unchanged. A refusal by the API server is
+ * thrown, unless `otherwise` handles it.
  */
 export async function markNodes(
   deps: Pick<ActivityDeps, 'kube'>,
@@ -37,7 +38,10 @@ export async function markNodes(
   return nodes;
 }
 
-/** The Node as it is, which our finalizer holds: without that it would be gone before its pods are. */
+/**
+ * The unchanged Node, if it has Stowage's finalizer. Throws `refusal` otherwise, because the Node would be gone before
+ * its pods.
+ */
 export async function heldNode(
   { kube }: Pick<ActivityDeps, 'kube'>,
   name: string,
@@ -48,7 +52,7 @@ export async function heldNode(
   return node;
 }
 
-/** Keeps new pods off a Node that may not be tainted: those that are evicted would come back to it, since it has the most room. */
+/** Cordons a Node whose taint is refused: otherwise evicted pods would come back to it, since it has the most room. */
 export async function cordonHeldNode(
   deps: Pick<ActivityDeps, 'kube'>,
   name: string,
@@ -65,9 +69,9 @@ export async function cordonHeldNode(
 }
 
 /**
- * Marks anew what a termination marked when it began, as every pass of it does (termination/marks-are-restored): others may take the taint
- * off, and a kubelet that comes up again makes a Node without it. Where that is refused, the drain goes on and the next pass tries
- * again.
+ * Restores what the termination marked when it began, in every pass (termination/marks-are-restored): the taint may
+ * have been removed, and a restarted kubelet creates a Node without it. If that is refused, the drain continues and the
+ * next pass tries again.
  */
 export async function ensureMarked(deps: ActivityDeps, input: DrainInput): Promise<void> {
   if (deps.cache.get('NodeClaim', { name: input.claim.name })?.metadata.deletionTimestamp === undefined) return;
@@ -79,9 +83,12 @@ export async function ensureMarked(deps: ActivityDeps, input: DrainInput): Promi
   if (unmarked.length === 0) return;
   try {
     await markNodes(deps, unmarked, providerID);
-    deps.log.warn({ nodes: unmarked }, 'marked nodes anew that are being drained');
+    deps.log.warn({ nodes: unmarked }, 'restored the marks of nodes that are being drained');
   } catch (error) {
-    deps.log.warn({ nodes: unmarked, error: messageOf(error) }, 'could not mark nodes anew that are being drained');
+    deps.log.warn(
+      { nodes: unmarked, error: messageOf(error) },
+      'could not restore the marks of nodes that are being drained',
+    );
   }
 }
 
@@ -89,7 +96,7 @@ export async function ensureMarked(deps: ActivityDeps, input: DrainInput): Promi
 export const nodesOfDrain = (deps: Pick<ActivityDeps, 'cache'>, input: DrainInput): readonly string[] =>
   nodesOfInstance(deps.cache, input.nodeName, providerIdOf(deps, input));
 
-/** By the NodeClaim, for its Node may be gone; undefined where it does not say. */
+/** From the NodeClaim, because its Node may be gone, or else from the Node; undefined if neither has it. */
 function providerIdOf({ cache }: Pick<ActivityDeps, 'cache'>, { claim, nodeName }: DrainInput): string | undefined {
   const known = cache.get('NodeClaim', { name: claim.name });
   const own = known?.metadata.uid === claim.uid ? (known.status?.providerID ?? '') : '';
@@ -107,8 +114,8 @@ const hasLabels = ({ labels: present }: Node['metadata'], wanted: Readonly<Recor
   Object.entries(wanted).every(([key, value]) => lookUp(present, key) === value);
 
 /**
- * Puts `karpenter.sh/disrupted` on a node; harmless when it is there. Undefined when the node is gone. With a `providerID` a
- * node of another instance that came up under the same name is left as it is.
+ * Taints a node with `karpenter.sh/disrupted`; changes nothing if it has the taint. Undefined if the node is gone. With
+ * a `providerID`, a node of another instance with the same name stays unchanged.
  */
 export async function taintNode(
   deps: Pick<ActivityDeps, 'kube'>,
@@ -127,7 +134,7 @@ export async function taintNode(
     return {
       metadata: {
         ...(Object.keys(more).length === 0 ? {} : { labels: more }),
-        // Without it the Node would be gone before its pods are.
+        // Without the finalizer the Node would be gone before its pods.
         ...(metadata.deletionTimestamp === undefined
           ? { finalizers: [...new Set([...(metadata.finalizers ?? []), finalizers.termination])] }
           : {}),

@@ -22,9 +22,9 @@ import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.
 import { lookUp } from '../../core/own.js';
 
 /**
- * The order in which the pods of a node are evicted. Whoever needs the longest begins first: where a budget lets pods go one by
- * one, that ends the soonest. Of equal grace those that ask for most of the node: what comes in their place finds room while
- * there still is some, and smaller pods fill what they leave.
+ * The order in which the pods of a node are evicted. Pods with the longest grace period come first: where a budget
+ * allows only one pod at a time, the drain then ends soonest. With equal grace periods, pods with the largest requests
+ * come first: their replacements find room while there is some, and smaller pods fill the gaps.
  */
 export class EvictionOrder {
   private readonly quantities = new QuantityReader();
@@ -56,7 +56,7 @@ export class EvictionOrder {
 
 const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
 
-/** Rule `termination/tiers`: each starts when the one before has left. */
+/** Rule `termination/tiers`: a tier starts when the pods of the previous one have left. */
 export function tierOf(pod: Pod): number {
   const critical = criticalClasses.has(pod.spec.priorityClassName ?? '') ? 2 : 0;
   return critical + (isOwnedBy(pod, 'DaemonSet.apps') ? 1 : 0);
@@ -95,7 +95,7 @@ export class PodEvictor {
     if (tierOf(pod) === tier || this.isShortOfTime(pod, now)) await this.evict(pod, pass);
   }
 
-  /** Past this a pod would not have its grace before the deadline, so its protection ends now. */
+  /** After this time the pod would not have its full grace period before the deadline, so its protection ends. */
   private isOverdue(pod: Pod, now: number): boolean {
     const { deadline } = this.input;
     if (deadline === undefined) return false;
@@ -103,15 +103,15 @@ export class PodEvictor {
     return deletion === undefined ? now > deadline - graceOf(pod) : Date.parse(deletion) > deadline;
   }
 
-  /** The cloud takes the instance: a pod that waited for its tier any longer would not have its grace. */
+  /** The cloud takes the instance: if the pod waited longer for its tier, it would not have its full grace period. */
   private isShortOfTime(pod: Pod, now: number): boolean {
     const { instanceEndsAt } = this.input;
     return instanceEndsAt !== undefined && now > instanceEndsAt - graceOf(pod);
   }
 
   /**
-   * Nothing protects the pod from this, so the API server is asked first: one that was restored from a backup may have the pod pending again, or on
-   * another node, while the cache has it here yet.
+   * Deletes the pod in spite of its protection, so it is first read from the API server: after a restore from a backup
+   * the pod may be pending again, or on another node, while the cache still has it here.
    */
   private async forceDelete(pod: Pod, now: number): Promise<void> {
     const { name = '', namespace = '', uid } = pod.metadata;
@@ -152,7 +152,7 @@ export class PodEvictor {
     }
   }
 
-  /** By why the node is disrupted (metrics/drained). */
+  /** Counts the pod by the reason of the node's disruption (metrics/drained). */
   private countDrained(): void {
     const { cache, metrics } = this.deps;
     const { conditions } = cache.get('NodeClaim', { name: this.input.claim.name })?.status ?? {};
@@ -166,8 +166,8 @@ export class PodEvictor {
   }
 
   /**
-   * What the API server answers, or that it refuses this pod: an admission webhook may, for as long as it likes, and that holds
-   * up no other pod. One that does not answer at all, or throttles, ends the attempt.
+   * The answer of the API server, or its refusal for this pod. An admission webhook may refuse for any time, which
+   * delays no other pod. Without an answer, or if requests are throttled, the attempt fails.
    */
   private async unlessRefused<T>(pod: Pod, ask: () => Promise<T>): Promise<T | Reason> {
     try {
@@ -178,7 +178,10 @@ export class PodEvictor {
     }
   }
 
-  /** Rule `termination/do-not-disrupt`: a pod marked do-not-disrupt is waited for; events say until when, and that its time is over. */
+  /**
+   * Rule `termination/do-not-disrupt`: a pod marked do-not-disrupt is waited for; events show until when, and that its
+   * time is over.
+   */
   private isProtected(pod: Pod, now: number): boolean {
     const mark = pod.metadata.annotations?.[annotations.doNotDisrupt];
     const until = doNotDisruptUntil(pod, now);
@@ -218,7 +221,10 @@ export class PodEvictor {
   }
 }
 
-/** How the eviction API answers (metrics/drained): to a pod of several budgets otherwise than to one whose budget allows none now. */
+/**
+ * The status code of the eviction API (metrics/drained): 500 for a pod of several budgets, 429 if its budget allows no
+ * eviction now.
+ */
 function codeOf(outcome: 'evicted' | 'gone' | 'blocked', { cause }: Reason): string {
   if (outcome !== 'blocked') return '200';
   return cause === 'several-pdbs' ? '500' : '429';

@@ -43,7 +43,8 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
   let claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
   if (claim.metadata.deletionTimestamp === undefined) {
-    // The cluster was restored to a time before the deletion. Whoever still wants it gone, by the Node perhaps, starts it anew and says so.
+    // The cluster was restored from a backup from before the deletion. If the node is still to be removed, for example
+    // because its Node is being deleted, another termination is started with `deleteClaim`.
     if (!input.deleteClaim) return { state: 'gone' };
     const why = await whyKept(deps, input.unlessPaused);
     if (why !== undefined) return { state: 'paused', why };
@@ -59,15 +60,18 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
   return started(deps, claim, node, deadline);
 }
 
-/** The pause that keeps the node, in words. */
+/** The pause that applies to the node, in words. */
 async function whyKept(deps: ActivityDeps, node: BeginInput['unlessPaused']): Promise<string | undefined> {
   return node === undefined ? undefined : whyPaused(await activePauses(deps), node.reason, node);
 }
 
-/** So many attempts pass before a refusal is taken for one that stays: a webhook may be away for a moment. */
+/** After this number of attempts a refusal counts as lasting: a webhook may be unavailable for a moment. */
 const attemptsRefused = 3;
 
-/** What the API server says against the deletion, of a disruption that may as well be left; others go on trying. */
+/**
+ * Why the API server refuses the deletion, for a disruption that `mayBeLeft`. For others the refusal is thrown, so that
+ * the activity is tried again.
+ */
 async function whyNotDeleted(work: () => Promise<void>, mayBeLeft = false): Promise<string | undefined> {
   try {
     await work();
@@ -97,7 +101,7 @@ function started(
   };
 }
 
-/** What the workflow wants to know before the drain: how long pods take, and what is to happen when it is stuck. */
+/** Facts for the drain: the longest grace period of the pods, and the steps if the drain is stuck. */
 function drainFacts(
   deps: ActivityDeps,
   claim: NodeClaim,
@@ -115,7 +119,7 @@ function drainFacts(
   };
 }
 
-/** Says on claim and node when protection ends (events/protection-ends). */
+/** Publishes on NodeClaim and Node when the protection of pods ends (events/protection-ends). */
 function announce(deps: ActivityDeps, claim: NodeClaim, node: Node | undefined, deadline: number): void {
   const name = node?.metadata.name;
   const event = {
@@ -131,11 +135,11 @@ async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string)
   const { name, uid } = identityOf(claim);
   if ((await deleteLaunchedClaim(deps.kube, { name, uid })) === 'gone') return;
   deps.log.info({ nodeClaim: name, reason }, 'deleting a NodeClaim');
-  // A person who deletes the Node disrupts it; Stowage follows (termination/deleted-node).
+  // If a person deletes the Node, that is the disruption, and Stowage only follows (termination/deleted-node).
   if (reason !== 'deleted') countDisrupted(deps, claim, reason);
 }
 
-/** The earliest of what the caller, the annotation and terminationGracePeriod say. */
+/** The earliest of the requested deadline, the annotation and terminationGracePeriod. */
 function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undefined {
   const grace = parseNillableDuration(claim.spec.terminationGracePeriod, 'terminationGracePeriod');
   const deadline = Math.min(
@@ -155,8 +159,8 @@ async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: num
 }
 
 /**
- * The registered Node, and any other of its instance, tainted, out of load balancers and marked for deletion; unregistered ones are
- * not ours. Gives the first.
+ * Taints the registered Node and any other of its instance, excludes them from load balancers and deletes them;
+ * unregistered Nodes stay unchanged. Returns the first.
  */
 async function deletingNode(deps: ActivityDeps, claim: NodeClaim, isUrgent: boolean): Promise<Node | undefined> {
   const { conditions, nodeName, providerID } = claim.status ?? {};
@@ -213,14 +217,20 @@ async function finish(
   observeAge(deps, 'nodeclaims_instance_termination_duration_seconds', nodepool, since);
 }
 
-/** The claim stays until its Nodes are gone: somebody else may want to read it until then (termination/node-first). */
+/**
+ * The NodeClaim stays until its Nodes are gone: owners of other finalizers may read it until then
+ * (termination/node-first).
+ */
 async function holdFor(deps: ActivityDeps, ref: ClaimRef, held: readonly string[]): Promise<void> {
   const message = `the instance is gone, and others' finalizers hold ${held.join(', ')}`;
   await reportConditions(deps, ref, [{ type: 'InstanceTerminating', status: 'True', message }]);
   deps.log.info({ nodeClaim: ref.name, held }, 'a NodeClaim waits for its Node, which others hold');
 }
 
-/** Takes our finalizer off a Node that is being deleted; gives the Node with the finalizers that still hold it. */
+/**
+ * Removes Stowage's finalizer from a Node that is being deleted; returns the Node with the finalizers that still block
+ * it.
+ */
 async function release(deps: ActivityDeps, name: string, nodepool: string): Promise<readonly string[]> {
   const seen = { isOurs: false };
   const node = await updateNode(deps.kube, name, ({ metadata }) => {
@@ -231,7 +241,7 @@ async function release(deps: ActivityDeps, name: string, nodepool: string): Prom
       : undefined;
   });
   if (node?.metadata.deletionTimestamp === undefined) return [];
-  // A second look at a Node that others hold is no second end.
+  // A Node that other finalizers block is counted only once.
   if (seen.isOurs) countTerminated(deps, node, nodepool);
   const others = node.metadata.finalizers ?? [];
   return others.length === 0 ? [] : [`${name} (${others.join(', ')})`];
