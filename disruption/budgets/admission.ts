@@ -5,7 +5,7 @@ import type { LimitsContext } from './limits.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
-/** A node for which a disruption slot is requested. */
+/** A node that a disruption is to take. */
 export interface Applicant {
   readonly uid: string;
   readonly node: string;
@@ -16,13 +16,13 @@ export interface Application<A extends Applicant = Applicant> {
   readonly id: string;
   readonly reason: DisruptionReason;
   readonly candidates: readonly A[];
-  /** Whether a slot is of use only for all of them: then all are admitted, or none. */
+  /** Whether either all candidates are admitted or none. */
   readonly together?: boolean;
 }
 
 export interface AdmissionContext extends LimitsContext {
   readonly pools: ReadonlyMap<string, NodePool>;
-  /** What budgets are counted against (budgets/counted-nodes); claimed nodes count as disrupting. */
+  /** The nodes that budgets count, by NodePool (budgets/counted-nodes); claimed nodes count as disrupting. */
   readonly counts: ReadonlyMap<string, PoolCount>;
   /** NodeClaims that exist and are not being deleted. */
   readonly present: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export interface AdmissionContext extends LimitsContext {
 interface RefusedApplicant {
   readonly node: string;
   readonly why: string;
-  /** Whether a pause holds it: a pause outranks every deadline of a policy. */
+  /** Whether a pause is the reason: a pause applies even past the deadlines of a policy. */
   readonly paused?: true;
   /** Whether the node is gone or being deleted, so that it is never admitted. */
   readonly gone?: true;
@@ -53,9 +53,9 @@ export interface AdmissionDecision<A extends Applicant = Applicant> {
 }
 
 /**
- * Grants slots first come, first served, as the limits of each NodePool allow. Limits without reasons are shared: what one
- * request takes is not there for a later one with another reason. A node that counts as disrupting already (NotReady, for
- * example) uses nothing more.
+ * Admits nodes in the order of the applications, as far as the limits of each NodePool allow. Limits without reasons
+ * are shared: nodes that are admitted for one application count for later ones with other reasons. A node that already
+ * counts as disrupting (NotReady, for example) does not count again.
  */
 export function decideAdmission<A extends Applicant>(
   applications: readonly Application<A>[],
@@ -75,7 +75,7 @@ export function decideAdmission<A extends Applicant>(
   });
 }
 
-/** What earlier requests took. */
+/** The nodes that were admitted for earlier applications. */
 interface Account {
   readonly taken: ReadonlyMap<string, number>;
   readonly granted: ReadonlySet<string>;
@@ -124,8 +124,8 @@ function whyRefused(
   if (!context.present.has(candidate.uid)) return { why: 'it is gone or being removed', gone: true };
   const paused = context.paused(reason, candidate);
   if (paused !== undefined) return { why: paused, paused: true };
-  // Two disruptions of one node would remove each other's taint when they are undone. An unhealthy node is admitted all the same,
-  // because the other disruption may be undone.
+  // Two disruptions of one node would remove each other's taint when they are undone. An unhealthy node is admitted
+  // nevertheless, because the other disruption may be undone.
   if (reason !== 'Unhealthy' && context.claimed?.has(candidate.uid) === true) {
     return { why: 'another disruption of it is running' };
   }

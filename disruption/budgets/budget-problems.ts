@@ -4,9 +4,9 @@ import { readSchedule } from './limits/schedule.js';
 import { budgetReasons } from '../../api/disruption-reasons.js';
 
 /**
- * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect): a schedule
- * whose dates never come, and a budget beside another that is always open and allows fewer nodes for the same reasons. Of all
- * open budgets the strictest applies, so the second one cannot open a window.
+ * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect): a
+ * schedule whose dates never come, and a budget next to another that is always open and allows fewer nodes for the same
+ * reasons. Of all open budgets the strictest applies, so the second one cannot open a window.
  */
 export function budgetProblems({ spec }: Pick<NodePool, 'spec'>, now: number): readonly string[] {
   const { budgets } = spec.disruption;

@@ -5,7 +5,7 @@ import { nodesOf } from './limits/past-disruptions.js';
 import type { Bound } from './limits/past-disruptions.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
-/** What budgets are counted against: the managed, initialized nodes of one pool (budgets/counted-nodes). */
+/** The nodes that budgets count: the managed, initialized nodes of one NodePool (budgets/counted-nodes). */
 export interface PoolCount {
   readonly total: number;
   /** Of these, the nodes that are NotReady, deleting, or being removed by a running disruption. */
@@ -21,12 +21,15 @@ export interface Allowance {
   readonly changesAt?: number;
 }
 
-/** What allows no more disruptions, in words. Without budgets, each node of the NodePool is being disrupted. */
+/**
+ * The limit that allows no more disruptions, in words. Without budgets, each node of the NodePool is being disrupted.
+ */
 export const ruledByText = ({ ruledBy = 'the number of nodes being disrupted' }: Allowance): string => ruledBy;
 
 /**
- * How many nodes of a NodePool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets for that
- * reason, less the nodes that are disrupting. A budget whose schedule does not parse allows none. `now` in milliseconds.
+ * How many nodes of a NodePool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets
+ * for that reason, less the nodes that are disrupting. A budget whose schedule does not parse allows none. `now` in
+ * milliseconds.
  */
 export function allowance(
   budgets: readonly Budget[] | undefined,
@@ -70,8 +73,8 @@ export function budgetBounds(
 }
 
 /**
- * How many of `total` nodes the open budgets for `reason` allow, without subtracting disrupting nodes (budgets/allowed-now). For
- * many calls with one `now`.
+ * How many of `total` nodes the open budgets for `reason` allow, without subtracting disrupting nodes
+ * (budgets/allowed-now). For many calls with one `now`.
  */
 export function limitNow(
   budgets: readonly Budget[] | undefined,
@@ -93,7 +96,9 @@ interface Window {
   readonly changesAt: number;
 }
 
-/** The window of a budget: open for the duration from each time of its schedule (UTC); without a schedule always open. */
+/**
+ * The window of a budget: open for the duration from each time of its schedule (UTC); without a schedule always open.
+ */
 function windowOf(budget: Budget, now: number): Window {
   if (budget.schedule === undefined || budget.duration === undefined) {
     return { open: true, valid: true, changesAt: Number.POSITIVE_INFINITY };

@@ -10,7 +10,7 @@ import { effectivePolicyOf } from '../policies/effective-policy.js';
 import type { EffectivePolicy } from '../policies/effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
-/** What bounds the disruption of a NodePool besides its own budgets. */
+/** The context for limits on the disruption of a NodePool other than its budgets. */
 export interface LimitsContext {
   /** Milliseconds of the epoch. */
   readonly now: number;
@@ -27,11 +27,12 @@ const mostChanges = 64;
 
 /**
  * How many nodes of a NodePool may be disrupted now for a reason: the NodePool's budgets (budgets/allowed-now), and the
- * maintenance windows, quotas and rates of the DisruptionPolicy that applies to it. Budgets cannot name `Expired`; it is bounded
- * by budgets without reasons. `Unhealthy` is bounded by no budget (budgets/reasons, repair/forced), and by windows and rates only
- * if they name it: an unhealthy node should not wait for limits meant for healthy ones. If nothing is allowed, `changesAt` is
- * when that changes by time alone; it is absent if something has to happen first. All voluntary disruptions use this. Do not call
- * it in workflow code, because time zone tables differ between releases of Node.
+ * maintenance windows, quotas and rates of the DisruptionPolicy that applies to it. Budgets cannot name `Expired`; it
+ * is bounded by budgets without reasons. `Unhealthy` is bounded by no budget (budgets/reasons, repair/forced), and by
+ * windows and rates only if they name it: an unhealthy node should not wait for limits meant for healthy ones. If
+ * nothing is allowed, `changesAt` is when that changes by time alone; it is absent if something has to happen first.
+ * All voluntary disruptions use this. Do not call it in workflow code, because time zone tables differ between releases
+ * of Node.
  */
 export function limitOf(
   pool: NodePool | undefined,
@@ -106,8 +107,8 @@ function repairBounds(
 }
 
 /**
- * For how long the past disruptions of a NodePool must be remembered, milliseconds: its longest rate, or window with a quota.
- * Infinity if the policy is invalid, since it is not known what it will ask once it is corrected.
+ * For how long the past disruptions of a NodePool must be remembered, milliseconds: its longest rate, or window with a
+ * quota. Infinity if the policy is invalid, since its limits after a correction are not known.
  */
 export function rememberedForMs({ spec, invalid }: Pick<EffectivePolicy, 'spec' | 'invalid'>): number {
   if (invalid !== undefined) return Number.POSITIVE_INFINITY;

@@ -10,9 +10,9 @@ import { disruptionReasons, type DisruptionReason } from '../../api/disruption-r
 const manyNodes = { total: 100, disrupting: 0 };
 
 /**
- * All problems of a DisruptionPolicy with its NodePools, each as a sentence that names the field: invalid fields, windows that
- * never open, a canary larger than a wave may be, and windows and NodePool budgets that are never open at the same time. Checked
- * for some weeks from `now`.
+ * All problems of a DisruptionPolicy with its NodePools, each as a sentence that names the field: invalid fields,
+ * windows that never open, a canary larger than a wave may be, and windows and NodePool budgets that are never open at
+ * the same time. Checked for some weeks from `now`.
  */
 export function policyProblems(policy: DisruptionPolicy, pools: readonly NodePool[], now: number): readonly string[] {
   const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');

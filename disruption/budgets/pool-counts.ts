@@ -35,8 +35,9 @@ export function countedByBudgets(
 }
 
 /**
- * Whether budgets count a node as disrupting (budgets/not-ready-nodes-count). `claimed`: UIDs of NodeClaims that a running
- * disruption will remove. `judged`: UIDs of NodeClaims that are being decided about, whose own taint does not count.
+ * Whether budgets count a node as disrupting (budgets/not-ready-nodes-count). `claimed`: UIDs of NodeClaims that a
+ * running disruption will remove. `judged`: UIDs of NodeClaims that are being decided about, whose own taint does not
+ * count.
  */
 export function isDisrupting(
   { claim, node }: Pick<NodeView, 'claim' | 'node'>,

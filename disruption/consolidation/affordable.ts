@@ -3,14 +3,14 @@ import { priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
 import { isFixed } from './target.js';
 
 /**
- * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once, where budgets keep others: not all
- * of them use it.
+ * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once, if budgets
+ * exclude other nodes: not all of the disrupted nodes use the launch.
  */
 const paidWith = 0.8;
 
 /**
- * The highest price of the nodes that budgets allow at once, dollars per hour: a launch above it can never save. `most` gives how
- * many nodes of a node's NodePool may go together.
+ * The highest price of the nodes that budgets allow at once, dollars per hour: a launch above it can never save. `most`
+ * gives how many nodes of a node's NodePool may be disrupted together.
  */
 export function affordable(nodes: readonly FleetNode[], most: (node: CountedNode) => number): number {
   const taken = new Map<string, number>();

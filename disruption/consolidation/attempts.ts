@@ -8,8 +8,8 @@ import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js
 import type { Outcome, Purchase } from './outcome.js';
 
 /**
- * The ways in which the pods of nodes to be removed can move. Each gives an outcome and leaves its changes in the trial, to be
- * undone or settled; where it gives undefined, nothing is changed.
+ * The ways in which the pods of nodes to be removed can move. Each returns an outcome and leaves its changes in the
+ * trial, to be undone or settled; if it returns undefined, nothing is changed.
  */
 export class Attempts {
   /** The most that a launched node may cost, dollars per hour. */
@@ -23,7 +23,10 @@ export class Attempts {
     private readonly waiting: ReadonlySet<Pod>,
   ) {}
 
-  /** Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no place. */
+  /**
+   * Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no
+   * place.
+   */
   byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
@@ -57,8 +60,8 @@ export class Attempts {
   }
 
   /**
-   * Removes one more node after an attempt, moving its pods to the other targets without launches. Returns whether that worked;
-   * if not, the attempt stays as before.
+   * Removes one more node after an attempt, moving its pods to the other targets without launches. Returns whether that
+   * worked; if not, the attempt stays as before.
    */
   extend(node: FleetNode): boolean {
     const { trial } = this;
@@ -78,8 +81,8 @@ export class Attempts {
   }
 
   /**
-   * Moves the pods of `candidates` as the fleet plan says, opening its launches as needed, `first` first; undefined if rules
-   * forbid a step.
+   * Moves the pods of `candidates` as the fleet plan says, opening its launches as needed, `first` first; undefined if
+   * rules forbid a step.
    */
   byPlan(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
     const { trial } = this;
@@ -117,8 +120,9 @@ export class Attempts {
   }
 
   /**
-   * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to the targets that
-   * `moves` names for pods (`namespace/name`), the others to wherever there is room on these; undefined if rules, limits or prices forbid it.
+   * Moves the pods of `candidates` as a decision says: to its replacements as they can be launched now, and to the
+   * targets that `moves` names for pods (`namespace/name`). Other pods go to any targets with room. Undefined if rules,
+   * limits or prices forbid it.
    */
   byDecision(
     candidates: readonly FleetNode[],
@@ -157,7 +161,10 @@ export class Attempts {
     return { candidates, placements: this.placementsOnExisting(temporary, landed), launches };
   }
 
-  /** Moves as many pods as have room from `rest` to the node, and adds them to its `loads`: a decision does not name all of its pods. */
+  /**
+   * Moves as many pods as have room from `rest` to the node, and adds them to its `loads`: a decision does not name all
+   * of its pods.
+   */
   private fillUp(state: NodeState, rest: FleetNode['loads'], loads: FleetNode['loads']): void {
     const { placer } = this.trial;
     for (const [podClass, pods] of placer.inOrder(rest)) {
@@ -169,7 +176,7 @@ export class Attempts {
     }
   }
 
-  /** Takes the pods of a node off it, and nothing fits there any more. */
+  /** Removes the pods of a node, which then takes no other pods. */
   private takeAway({ state, loads, waiting }: FleetNode): void {
     const { trial } = this;
     trial.removePods(state, loads);
@@ -180,7 +187,9 @@ export class Attempts {
     return [...loads].every(([podClass, pods]) => this.trial.placer.putAll(state, podClass, pods));
   }
 
-  /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */
+  /**
+   * The placements since `landed`, without those on nodes to be launched, which are counted when they are registered.
+   */
   private placementsOnExisting(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
     const placements = this.trial.placer.placementsSince(landed);
     for (const { node, podClass, pods } of placements) {

@@ -4,7 +4,8 @@ import type { CountedNode } from './fleet.js';
 const leastScore = 0.5;
 
 /**
- * Whether the command satisfies every `Balanced` NodePool of its candidates; saving in dollars per hour (consolidation/balanced).
+ * Whether the command satisfies every `Balanced` NodePool of its candidates; saving in dollars per hour
+ * (consolidation/balanced).
  */
 export function isBalanced(fleet: readonly CountedNode[], candidates: readonly CountedNode[], saving: number): boolean {
   const pools = new Set(candidates.filter(isOfBalancedPool).map(({ nodePool }) => nodePool));

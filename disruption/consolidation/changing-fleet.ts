@@ -107,7 +107,8 @@ export class ChangingFleet {
       }
     });
     const launched = this.simulation.apply(outcome, nameOf);
-    // What one command launches, no later one of the same plan removes (consolidation/parts-of-a-plan).
+    // A node that one command launches is not removed by a later one of the same search
+    // (consolidation/parts-of-a-plan).
     for (const node of launched) node.removable = false;
     this.living = undefined;
     this.totalPrice = this.fleetPrice();

@@ -13,7 +13,10 @@ export const mostCandidates = 100;
 /** Search units for replacements of a group of nodes. */
 export const groupUnits = 4_000;
 
-/** How many nodes of each NodePool one command may take (budgets/allowed-now; windows and rates of its DisruptionPolicy). */
+/**
+ * How many nodes of each NodePool one command may take (budgets/allowed-now; windows and rates of its
+ * DisruptionPolicy).
+ */
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();
   private readonly now: number;
@@ -48,8 +51,8 @@ export class Budgets {
   }
 
   /**
-   * The first nodes of `wanted` that may be disrupted now for the reason, at most `most`. Empty nodes that budgets protect as
-   * empty are not taken for other reasons either.
+   * The first nodes of `wanted` that may be disrupted now for the reason, at most `most`. Empty nodes that budgets
+   * protect as empty are not taken for other reasons either.
    */
   take(fleet: readonly CountedNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
     const whole = countDown(this.left(fleet, reason));

@@ -17,7 +17,6 @@ export interface CommandTools {
   readonly best: (outcome: DecidedOutcome, again: () => DecidedOutcome) => DecidedOutcome;
   /** Adds the command; returns the nodes that it launches. */
   readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
-  /** Whether there are enough commands. */
   readonly isEnough: () => boolean;
 }
 
@@ -80,8 +79,8 @@ export class CommandBuilder {
   }
 
   /**
-   * As many nodes as allowed of those that one launch can replace, the most expensive first. Budgets may allow too few nodes to
-   * pay for several launches.
+   * As many nodes as allowed of those that one launch can replace, the most expensive first. Budgets may allow too few
+   * nodes to pay for several launches.
    */
   private oneLaunch(waiting: readonly FleetNode[]): Done | undefined {
     const { late, fleetPlan } = this.plan;
@@ -95,7 +94,7 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** The group, or the largest part of it from its beginning that saves, with the best replacement for it now. */
+  /** The group, or else its first half, quarter and so on, with the best replacement for it now. */
   private byItself(group: readonly FleetNode[]): Done | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
@@ -109,7 +108,7 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** If a group cannot go as a whole, tries its independent parts one by one. */
+  /** If a group cannot be removed as a whole, tries its independent parts one by one. */
   private inParts(group: readonly FleetNode[]): Done | undefined {
     const { simulation } = this;
     const followed = group.length > 1 ? simulation.attempts.byPlan(group, this.plan.fleetPlan) : undefined;
@@ -126,7 +125,7 @@ export class CommandBuilder {
     return candidates.length === 0 ? undefined : { candidates, launched };
   }
 
-  /** What the fleet plan does with these nodes, opening this launch `first`, if that is allowed. */
+  /** Moves the pods of these nodes as the fleet plan says, opening the launch `first` first, if that is allowed. */
   private follow(group: readonly FleetNode[], first?: number): Done | undefined {
     const { fleetPlan } = this.plan;
     const followed = this.simulation.attempts.byPlan(group, fleetPlan, first);
@@ -139,7 +138,10 @@ export class CommandBuilder {
     return this.carryOut(outcome, () => this.tools.decide(this.simulation.attempts.byPlan(group, fleetPlan, first)!)!);
   }
 
-  /** Carries the outcome out; where it is a part of the plan, what saves more with one node (consolidation/parts-of-a-plan). */
+  /**
+   * Carries out the outcome. If it is only a part of the plan, a single node that saves more is disrupted instead
+   * (consolidation/parts-of-a-plan).
+   */
   private carryOut(outcome: DecidedOutcome, again: () => DecidedOutcome): Done {
     const { fleetPlan } = this.plan;
     const applyAgain = (): DecidedOutcome => {

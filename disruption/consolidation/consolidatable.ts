@@ -7,7 +7,9 @@ import { isOwnedBy, isTerminal, podKey } from '../../core/pods.js';
 import { timeText } from '../../core/time.js';
 import { whyNoPool, type NodeView } from '../candidates/candidates.js';
 
-/** When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization. */
+/**
+ * When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization.
+ */
 export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefined {
   const { lastPodEventTime, conditions } = claim.status ?? {};
   if (!isTrue(conditions, 'Initialized')) return undefined;
@@ -15,8 +17,8 @@ export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefine
 }
 
 /**
- * Until when no pods may be moved to the node, by its NodePool's consolidateAfter (consolidation/consolidate-after); minus
- * infinity if there is no such time.
+ * Until when no pods may be moved to the node, by its NodePool's consolidateAfter (consolidation/consolidate-after);
+ * minus infinity if there is no such time.
  */
 export function settlesAt(view: Pick<NodeView, 'claim' | 'pool'>): number {
   const after = view.pool?.spec.disruption.consolidateAfter ?? 'Never';
@@ -33,11 +35,14 @@ export function consolidatableAt(view: NodeView): number {
   return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
 }
 
-/** Pods must have come and gone for so many times consolidateAfter, and for so long, before a node is said not to come to rest. */
+/**
+ * Pods must have kept changing for this many times consolidateAfter, and for this long, before a node counts as
+ * unsettled.
+ */
 const unsettledTimes = 5;
 const unsettledMs = 10 * 60_000;
 
-/** Since when the node has not come to rest, if that is long (consolidation/rolling-updates). */
+/** Since when the pods of the node have kept changing, if that is long (consolidation/rolling-updates). */
 export function unsettledSince(view: NodeView, now: number): number | undefined {
   const since = transitionOf(view.claim.status?.conditions, 'Unsettled');
   const at = consolidatableAt(view);

@@ -36,7 +36,8 @@ export interface ExaminedNode {
 }
 
 /**
- * All nodes of the cluster, with why consolidation may not disrupt them (candidates/disruptable-nodes, consolidation/eligible-nodes).
+ * All nodes of the cluster, with why consolidation may not disrupt them (candidates/disruptable-nodes,
+ * consolidation/eligible-nodes).
  */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, consolidatableBy = now } = input;

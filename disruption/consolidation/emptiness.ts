@@ -21,7 +21,10 @@ export function isEmpty({ pods }: Pick<NodeView, 'pods'>): boolean {
   return disruptionCost(pods) <= 1 && !pods.some(isBufferPod);
 }
 
-/** The empty nodes of all dynamic NodePools that may be removed within what `allowedFor` allows (consolidation/empty-nodes). */
+/**
+ * The empty nodes of all dynamic NodePools that may be removed within what `allowedFor` allows
+ * (consolidation/empty-nodes).
+ */
 export function emptyNodes(
   views: readonly NodeView[],
   allowedFor: (nodePool: string) => Allowance,
@@ -91,7 +94,8 @@ function poolOf({ claim }: NodeView): string {
 }
 
 /**
- * By price divided by disruption cost, descending (disruption-cost/order); then by name, so that the order is always the same.
+ * By price divided by disruption cost, descending (disruption-cost/order); then by name, so that the order is always
+ * the same.
  */
 function bySaving(a: NodeView, b: NodeView): number {
   const difference = b.pricePerHour / disruptionCost(b.pods) - a.pricePerHour / disruptionCost(a.pods);

@@ -34,9 +34,9 @@ export class EmptyRemoval {
   }
 
   /**
-   * Those of the group that can be removed one by one, if not all can (consolidation/pods-without-weight). Pods with an eviction
-   * cost of zero or less are evicted even if they have no place; nodes that pending pods or buffers have their only room on are added to
-   * `kept`.
+   * Those of the group that can be removed one by one, if not all can (consolidation/pods-without-weight). Pods with an
+   * eviction cost of zero or less are evicted even if they have no place; nodes with the only room for pending pods or
+   * buffers are added to `kept`.
    */
   private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
     const fine: FleetNode[] = [];

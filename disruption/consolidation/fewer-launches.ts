@@ -7,12 +7,12 @@ import type { Simulation } from './simulation.js';
 /** Sizes of the groups of planned launches that are replaced together, tried in this order after trying all at once. */
 const sizes = [16, 8, 4, 2];
 
-/** Search units for each of them. */
+/** Search units for each node of a group. */
 const unitsEach = 150;
 
 /**
- * Replaces the planned launches by fewer nodes, where these cost no more than the surcharge of those that they save (consolidation/fewest-nodes). No
- * existing pod is moved for that.
+ * Replaces planned launches by fewer nodes, if these cost no more than the surcharge of the nodes that are saved
+ * (consolidation/fewest-nodes). No existing pod is moved for that.
  */
 export function launchFewer(
   simulation: Simulation,
@@ -30,7 +30,7 @@ export function launchFewer(
 
 const byPrice = (a: FleetNode, b: FleetNode): number => a.price - b.price || compareText(a.name, b.name);
 
-/** Fewer nodes instead of these, if there are some. */
+/** Replaces these planned launches by fewer nodes, if that is possible. */
 function launchFewerFor(simulation: Simulation, group: readonly FleetNode[], settle: (outcome: Outcome) => void): void {
   const { surcharge } = simulation;
   const price = priceOfAll(group);

@@ -8,8 +8,8 @@ interface Place {
 }
 
 /**
- * Where all pods go if all planned nodes are removed. It is computed at once and carried out in several commands. Nodes are
- * launched at their final size, so that no pod moves twice.
+ * Where all pods go if all planned nodes are removed. It is computed at once and carried out in several commands. Nodes
+ * are launched at their final size, so that no pod moves twice.
  */
 export class FleetPlan {
   readonly launches: readonly Launch[];
@@ -39,8 +39,8 @@ export class FleetPlan {
   }
 
   /**
-   * Routes for these pods: to existing nodes first, then to the launch `first`, then to the launches with most room; undefined if
-   * there is none.
+   * Routes for these pods: to existing nodes first, then to the launch `first`, then to the launches with most room;
+   * undefined if there is none.
    */
   route(
     loads: ReadonlyMap<PodClass, readonly Pod[]>,

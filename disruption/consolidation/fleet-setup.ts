@@ -63,8 +63,8 @@ function fleetNode(
 }
 
 /**
- * Reserves the room that pending pods and capacity buffers have now, and gives all of them. Of a class as many pods get theirs as
- * there is room for; the others are left to provisioning (consolidation/room-of-pending-pods).
+ * Reserves the room that pending pods and capacity buffers have now, and returns all these pods. If a class has more
+ * pods than there is room for, the others are left to provisioning (consolidation/room-of-pending-pods).
  */
 export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNode>): Set<Pod> {
   const waiting = new Set<Pod>();
@@ -88,7 +88,7 @@ export function placeWaiting(trial: Trial, podClass: PodClass, pods: readonly Po
     const isAll = trial.placer.placeWaiting(podClass, some);
     const placements = trial.placer.placementsSince(landed);
     if (isAll) return placements;
-    // Without those that only a new node has room for: topology counts them there.
+    // Tries again without the pods that only fit on a new node, because topology counts them there.
     const placed = placements.reduce((sum, { pods: there }) => sum + there.length, 0);
     trial.undo();
     some = some.slice(0, Math.min(placed, some.length - 1));

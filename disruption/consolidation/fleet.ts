@@ -37,33 +37,41 @@ export interface FleetNode extends CountedNode {
 }
 
 /**
- * Whether topology counts these pods of a class where they wait (capacity-buffers/keep-their-places). Provisioning plans capacity buffers after
- * all pods: where a pod took the place of one by a topology rule, a node would be launched for it. Pending pods are not counted before they are bound.
+ * Whether topology counts these pods of a class while they wait (capacity-buffers/keep-their-places). Provisioning
+ * plans capacity buffers after all pods: if a pod took the place of a buffer because of a topology rule, a node would
+ * be launched for the buffer. Pending pods are not counted before they are bound.
  */
 export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBufferPod);
 
-/** Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, pending pods and capacity buffers with room there do. */
+/**
+ * Whether the node is empty (consolidation/empty-nodes). Pods with an eviction cost of zero do not count; pending pods
+ * and capacity buffers with room there do.
+ */
 export const isEmptied = ({ cost, waiting }: Pick<FleetNode, 'cost' | 'waiting'>): boolean =>
   cost <= 1 && waiting.size === 0;
 
-/** Whether the pool's nodes may be removed only while empty. */
 export const isOnlyEmpty = (pool: NodePool | undefined): boolean =>
   pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';
 
-/** Adds pods to the load of a node. */
 export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
   const there = loads.get(podClass);
   if (there === undefined) loads.set(podClass, [...pods]);
   else there.push(...pods);
 }
 
-/** By price for each unit of disruption cost, highest first (disruption-cost/order); then by name, so that the order is fixed. */
+/**
+ * By price for each unit of disruption cost, highest first (disruption-cost/order); then by name, so that the order is
+ * fixed.
+ */
 export const byPricePerCost = (
   a: Pick<FleetNode, 'name' | 'price' | 'cost'>,
   b: Pick<FleetNode, 'name' | 'price' | 'cost'>,
 ): number => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name);
 
-/** Of nodes of the same price those come first that stay: where more is disturbed, then where pods or buffers wait; then by name. */
+/**
+ * The order of nodes with the same price. Those that stay come first: with the higher disruption cost, then with
+ * waiting pods or buffers; then by name.
+ */
 export const byDisturbance = (
   a: Pick<FleetNode, 'name' | 'cost' | 'waiting'>,
   b: Pick<FleetNode, 'name' | 'cost' | 'waiting'>,
@@ -73,10 +81,16 @@ export const byDisturbance = (
 export const priceOfAll = (things: readonly { readonly price: number }[]): number =>
   things.reduce((sum, { price }) => sum + price, 0);
 
-/** What nodes of a fleet count as together, dollars per hour: their price, and the surcharge of each (consolidation/fewest-nodes). */
+/**
+ * The price by which fleets are compared, dollars per hour: that of the nodes, and a surcharge for each node
+ * (consolidation/fewest-nodes).
+ */
 export const countedPrice = (nodes: readonly { readonly price: number }[], surcharge: number): number =>
   priceOfAll(nodes) + surcharge * nodes.length;
 
-/** Whether some of the nodes are not spot. Nodes that are all spot are replaced by spot only if configured (consolidation/spot-beside-on-demand). */
+/**
+ * Whether some of the nodes are not spot. Nodes that are all spot are replaced by spot only if configured
+ * (consolidation/spot-beside-on-demand).
+ */
 export const hasOnDemand = (nodes: readonly Pick<FleetNode, 'capacityType'>[]): boolean =>
   nodes.some(({ capacityType }) => capacityType !== 'spot');

@@ -12,23 +12,25 @@ const sizes = [1, 2, 3, 5, 8, 13];
 const unitsEach = 150;
 
 /**
- * The search that planned the launches has already tried replacing this many of them together, so smaller groups of launches are
- * not searched again.
+ * The search that planned the launches has already tried replacing this many of them together, so smaller groups of
+ * launches are not searched again.
  */
 const few = 5;
 
 /** The most nodes tried in all, to bound the time; a round over all sizes without improvement is the last. */
 const mostTried = 1500;
 
-/** A group is tried only if it costs this share of the price of all removable nodes more than new capacity for its pods. */
+/**
+ * A group is tried only if it costs this share of the price of all removable nodes more than new capacity for its pods.
+ */
 const leastWasteShare = 0.004;
 
 /** The least saving, as a share of the price, for which pods of existing nodes are moved. */
 const leastShare = 0.01;
 
 /**
- * Replaces a few nodes at a time of the planned fleet by cheaper ones or by room on others, beginning with the worst ratio of
- * worth to price. `launches` are nodes that are only planned: changing these moves no pod.
+ * Replaces a few nodes at a time of the planned fleet by cheaper ones or by room on others, beginning with the worst
+ * ratio of worth to price. `launches` are nodes that are only planned: changing these moves no pod.
  */
 export function improve(
   simulation: Simulation,

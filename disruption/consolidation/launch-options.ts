@@ -50,9 +50,9 @@ export class LaunchOptions {
   }
 
   /**
-   * The NodeClaims with only the types for which the sum of the highest launch prices is below the price of the candidates;
-   * restricted to spot if spot and on-demand are allowed. Undefined if a NodeClaim has no type left. `isAccompanied`: the
-   * candidates are not only spot, because on-demand nodes go with them.
+   * The NodeClaims with only the types for which the sum of the highest launch prices is below the price of the
+   * candidates; restricted to spot if spot and on-demand are allowed. Undefined if a NodeClaim has no type left.
+   * `isAccompanied`: the candidates are not only spot, because on-demand nodes go with them.
    */
   decide(
     claims: readonly PlannedClaim[],

@@ -7,7 +7,7 @@ import { outcomeSaving, type DecidedOutcome, type Outcome } from './outcome.js';
 /** Search units for the replacement of one node, or of a group that is only estimated. */
 const singleUnits = 2_000;
 
-/** Finds the commands for nodes by themselves, beside those of the fleet plan. */
+/** Finds commands for single nodes, in addition to those of the fleet plan. */
 export class NodeByNode {
   constructor(
     private readonly fleet: ChangingFleet,
@@ -15,8 +15,8 @@ export class NodeByNode {
   ) {}
 
   /**
-   * Of the first command: this outcome, or that of one node if it saves more, or as much for less disruption
-   * (consolidation/parts-of-a-plan). It is applied; `again` applies the given one once more.
+   * For the first command: returns this outcome, or that of one node if it saves more, or as much for less disruption
+   * (consolidation/parts-of-a-plan). The returned outcome is applied; `again` applies the given one again.
    */
   best(outcome: DecidedOutcome, again: () => DecidedOutcome): DecidedOutcome {
     if (this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
@@ -37,7 +37,10 @@ export class NodeByNode {
     return (best && this.evaluate(best)) ?? again();
   }
 
-  /** The outcome of removing or replacing this node, if budgets allow it; what saves less than `least` is not searched. */
+  /**
+   * The outcome of removing or replacing this node, if budgets allow it. Commands that save less than `least` are not
+   * searched.
+   */
   private evaluate(node: FleetNode, least = 0): DecidedOutcome | undefined {
     if (this.fleet.budgets.take(this.fleet.counted(), [node], 'Underutilized', 1).length === 0) return undefined;
     this.fleet.setTargetsWithout([node]);

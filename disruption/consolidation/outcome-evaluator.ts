@@ -11,9 +11,10 @@ import { Rejections } from './rejections.js';
 export const roundingError = 1e-9;
 
 /**
- * The least saving of replacements, as a share of the price that they replace. Evicted pods are created again under other names,
- * and kube-scheduler spreads them as it likes: if several nodes are planned to be filled completely, some pods have no room, and
- * the nodes launched for them use up a small saving. The share is higher if there are more nodes than before.
+ * The least saving of replacements, as a share of the price that they replace. Evicted pods are created again under
+ * other names, and kube-scheduler places them by its own scores: if several nodes are planned to be filled completely,
+ * some pods have no room, and the nodes launched for them use up a small saving. The share is higher if there are more
+ * nodes than before.
  */
 function leastShare(launches: number, candidates: number): number {
   if (launches > candidates) return 0.25;
@@ -55,9 +56,9 @@ export class OutcomeEvaluator {
     this.decide(outcome, isAccompanied === true && this.fleet.requiresOnDemand) !== undefined;
 
   /**
-   * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or settled. If
-   * several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single one. With `least`, what
-   * saves less than that is not searched, dollars per hour.
+   * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or
+   * settled. If several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single
+   * one. Commands that save less than `least`, dollars per hour, are not searched.
    */
   evaluate(candidates: readonly FleetNode[], units: number, least = 0): DecidedOutcome | undefined {
     const most = priceOfAll(candidates) - least;
@@ -73,7 +74,9 @@ export class OutcomeEvaluator {
     return allowed;
   }
 
-  /** The outcome as a command, if allowed. `isAccompanied`: on-demand nodes go with it, so that spot may be launched. */
+  /**
+   * The outcome as a command, if allowed. `isAccompanied`: on-demand nodes go with it, so that spot may be launched.
+   */
   decide(outcome: Outcome, isAccompanied = false): DecidedOutcome | undefined {
     const { candidates, launches } = outcome;
     const gain = priceOfAll(candidates);

@@ -10,8 +10,8 @@ export interface CandidateGroup {
 }
 
 /**
- * Splits an outcome of a fleet plan into independent groups, which have no launch in common and save or do not save separately.
- * Highest saving per disruption cost first.
+ * Splits an outcome of a fleet plan into independent groups, which have no launch in common and save or do not save
+ * separately. Highest saving per disruption cost first.
  */
 export function candidateGroupsOf({ candidates, launches, route = [] }: Outcome): CandidateGroup[] {
   const source = new Map<Pod, number>();

@@ -10,12 +10,15 @@ const finalUnits = 10_000;
 /** For a first estimate nothing is searched. */
 const firstSearch: PurchaseSearch = { units: 0 };
 
-/** A node of a fleet counts this share of what a node to launch counts more than it costs: fewer nodes mean that more pods move. */
+/**
+ * The surcharge of a node in consolidation, as a share of the surcharge in provisioning. It is lower, because with
+ * fewer nodes more pods move.
+ */
 const shareOfSurcharge = 0.5;
 
 /**
- * The outcome of removing all nodes that the cheapest fleet does not need: by the estimate of `chooseTarget`, or the `given` target. It
- * stays applied; undefined, with nothing applied, if no node is to be removed.
+ * The outcome of removing all nodes that the cheapest fleet does not need: by the estimate of `chooseTarget`, or the
+ * `given` target. It stays applied; undefined, with nothing applied, if no node is to be removed.
  */
 export function planFleet(simulation: Simulation, given?: FleetTarget): Outcome | undefined {
   const target = removeMore(simulation, given ?? chooseTarget(simulation));
@@ -31,7 +34,7 @@ export function planFleet(simulation: Simulation, given?: FleetTarget): Outcome 
   return attempt(simulation, target, firstSearch);
 }
 
-/** By the fleet that the outcome leaves. */
+/** The surcharge for the fleet that the outcome leaves. */
 function surchargeIn({ nodes, worth }: Simulation, { remove }: FleetTarget, { launches }: Outcome): number {
   const removed = new Set(remove);
   const staying = nodes.filter((node) => !node.gone && !removed.has(node));
@@ -42,7 +45,6 @@ function surchargeIn({ nodes, worth }: Simulation, { remove }: FleetTarget, { la
 /** With more nodes than this the fleet is planned once. */
 const largeFleet = 2000;
 
-/** Whether the fleet is so large that it is planned once. */
 export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeFleet;
 
 function attempt(simulation: Simulation, { keep, remove }: FleetTarget, search: PurchaseSearch): Outcome | undefined {
@@ -50,7 +52,7 @@ function attempt(simulation: Simulation, { keep, remove }: FleetTarget, search: 
   return simulation.attempts.byPlacing(remove, { search, most: priceOfAll(remove) });
 }
 
-/** Nodes with less room first: what has room there leaves the others to pods that need more. */
+/** Nodes with less room first, so that nodes with more room are left for pods that need it. */
 function fullestFirst({ worth }: Simulation, nodes: readonly FleetNode[]): FleetNode[] {
   const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
   return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));

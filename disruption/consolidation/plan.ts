@@ -35,8 +35,9 @@ const stayingUpTo = 1.001;
 const cheaperThan = 0.99;
 
 /**
- * The cheapest fleet that is found, as if all nodes could be removed at once: planned, then improved a few nodes at a time. If a
- * candidate is as good as a launch, the plan is made again with that node kept. No launch costs more than `dearest`.
+ * The cheapest fleet that is found, as if all nodes could be removed at once: planned, then improved a few nodes at a
+ * time. If a candidate can replace a launch, the plan is made again with that node kept. No launch costs more than
+ * `dearest`.
  */
 export function makePlan(simulation: Simulation, pays: Pays, dearest: number): ConsolidationPlan {
   const plan = planned(simulation, { pays, dearest });
@@ -52,8 +53,8 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): C
 }
 
 /**
- * For each launch a candidate that can replace it, if there is one: of the same type for no more money, or with enough room for
- * less. The most expensive launches first.
+ * For each launch a candidate that can replace it, if there is one: of the same type for no more money, or with enough
+ * room for less. The most expensive launches first.
  */
 function substitutes({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPlan): Set<FleetNode> {
   const chosen = new Set<FleetNode>();

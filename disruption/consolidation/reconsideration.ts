@@ -47,8 +47,9 @@ export class Reconsideration {
   }
 
   /**
-   * The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. Pods go where
-   * the decision has them go. In any other order they may take one another's only place.
+   * The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too
+   * little. Pods are first placed as the decision says, because in another order they may take one another's only
+   * place.
    */
   private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): DecidedOutcome | undefined {
     const { attempts } = this.fleet.simulation;
@@ -79,19 +80,22 @@ export class Reconsideration {
     );
   }
 
-  /** Ways to move the pods, the quickest first. A plan of the whole fleet finds places that pods one after the other take from each other. */
+  /**
+   * Ways to move the pods, the quickest first. A plan of the whole fleet finds places for pods that would take the room
+   * of others if they were placed one by one.
+   */
   private *ways(nodes: readonly FleetNode[], most: number): Iterable<() => Outcome | undefined> {
     const { attempts } = this.fleet.simulation;
     yield () => attempts.byPlacing(nodes);
-    this.fleet.alive(); // as it is, not as it is imagined
+    this.fleet.alive(); // cached before planning, which changes nodes temporarily
     const { fleetPlan } = this.makePlan();
     yield () => attempts.byPlan(nodes, fleetPlan);
     if (most > 0) yield () => attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) });
   }
 
   /**
-   * The best outcome with at most this many launches. The decision may be part of a larger plan, in which one launch serves
-   * several commands, while these nodes alone would be replaced more cheaply by smaller ones.
+   * The best outcome with at most this many launches. The decision may be part of a larger plan, in which one launch
+   * serves several commands, while these nodes alone would be replaced more cheaply by smaller ones.
    */
   private within(nodes: readonly FleetNode[], most: number): DecidedOutcome | undefined {
     for (const way of this.ways(nodes, most)) {

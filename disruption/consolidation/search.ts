@@ -11,13 +11,16 @@ import { makePlan, type ConsolidationPlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
 
-/** A fleet within this factor of the planned price counts as reached: a replacement has to save more than the difference. */
+/**
+ * A fleet within this factor of the planned price counts as reached: a replacement has to save more than the
+ * difference.
+ */
 const nearlyPlanned = 1.01;
 
 /**
- * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one before
- * (consolidation/all-nodes-are-considered). Every eligible node is considered. Pure: equal inputs give equal results as long as
- * `isOver` returns false; once it returns true, the search ends with the commands found so far.
+ * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one
+ * before (consolidation/all-nodes-are-considered). Every eligible node is considered. Pure: equal inputs give equal
+ * results as long as `isOver` returns false; once it returns true, the search ends with the commands found so far.
  */
 export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
   const { result, setAside } = withoutUnreadable(input, (each) => {
@@ -27,8 +30,8 @@ export function consolidateFleet(input: ConsolidationInput, isOver: () => boolea
 }
 
 /**
- * The command for exactly these nodes now (commands/validation); undefined if they may not all be disrupted or that saves
- * nothing.
+ * The command for exactly these nodes now (commands/validation); undefined if they may not all be disrupted or that
+ * saves nothing.
  */
 export function reconsiderNodes(
   input: ConsolidationInput,
@@ -58,7 +61,6 @@ class Search {
     this.empties.protect();
   }
 
-  /** Evaluates given nodes. */
   get reconsideration(): Reconsideration {
     return new Reconsideration(this.fleet, this.evaluator, () => this.plan());
   }
@@ -70,7 +72,7 @@ class Search {
     for (let isOpen = true; isOpen && !this.fleet.isEnough();) {
       const before = this.fleet.commands.length;
       this.empties.remove(({ onlyEmpty }) => onlyEmpty);
-      this.fleet.alive(); // as it is, not as it is imagined
+      this.fleet.alive(); // cached before planning, which changes nodes temporarily
       const plan = this.plan();
       // An empty node may be the target of a later command.
       this.empties.remove(({ state }) => !plan.fleetPlan.filled.has(state));
@@ -96,7 +98,7 @@ class Search {
     };
   }
 
-  /** Nodes that only budgets hold back, whatever the reason. */
+  /** Nodes that are not disrupted because of budgets alone, neither as empty nor as underutilized. */
   private notLetGo(): Consolidation['held'] {
     const fleet = this.fleet.counted();
     const [empty, underutilized] = [

@@ -17,7 +17,10 @@ export class Simulation {
   readonly nodes: FleetNode[];
   readonly trial: Trial;
   readonly attempts: Attempts;
-  /** What each node of a fleet counts more than it costs, dollars per hour, so that fleets have fewer nodes; zero until a fleet was planned (consolidation/fewest-nodes). */
+  /**
+   * The surcharge of each node of a fleet, dollars per hour, so that fleets have fewer nodes; zero until a fleet was
+   * planned (consolidation/fewest-nodes).
+   */
   surcharge = 0;
   private readonly byState: Map<NodeState, FleetNode>;
   /** Pending pods with room on nodes; they are not evicted. */

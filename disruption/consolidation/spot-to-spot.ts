@@ -13,8 +13,8 @@ export function whyNoSpotToSpot(types: number): string | undefined {
 }
 
 /**
- * How many of the cheapest types the replacement lists: so few that the new spot node is not a candidate again at once, and so many that
- * `minValues` is met. `missesMinValues` tells that of a number of types.
+ * How many of the cheapest types the replacement lists: so few that the new spot node is not a candidate again at once,
+ * and so many that `minValues` is met. `missesMinValues`: whether this number of types does not meet it.
  */
 export function typesOfSpotToSpot(available: number, missesMinValues: (types: number) => boolean): number {
   let types = leastTypes;

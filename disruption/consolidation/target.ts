@@ -14,7 +14,10 @@ export interface FleetTarget {
 const usable = 0.9;
 /** Nodes stay up to this price, as a share of the price of new capacity. */
 const dearest = 0.999;
-/** Nodes whose price for what they hold differs by less cost the same; then those stay that cost their pods more to disrupt. */
+/**
+ * Nodes count as equally expensive if their prices for their capacity differ by less. Of these, nodes with the higher
+ * disruption cost stay.
+ */
 const nearlyEqual = 1e-6;
 
 interface Rated {
@@ -26,8 +29,8 @@ interface Rated {
 }
 
 /**
- * Estimates the cheapest fleet for all pods, with existing and new nodes: keeps existing nodes in ascending order of price for
- * their pods, while that is below the price of new capacity and until all pods have room.
+ * Estimates the cheapest fleet for all pods, with existing and new nodes: keeps existing nodes in ascending order of
+ * price for their pods, while that is below the price of new capacity and until all pods have room.
  */
 export function chooseTarget(simulation: Simulation): FleetTarget {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));

@@ -8,21 +8,24 @@ export interface ConsolidationInput extends PackingInput {
   readonly claimed?: ReadonlySet<string>;
   /** Names of nodes that pods are nominated to (provisioning/nominated-nodes); absent: none. */
   readonly nominated?: ReadonlySet<string>;
-  /** Whether commands with only spot nodes may launch spot (consolidation/spot-to-spot); off by default, as in Karpenter. */
+  /**
+   * Whether commands with only spot nodes may launch spot (consolidation/spot-to-spot); off by default, as in
+   * Karpenter.
+   */
   readonly spotToSpot?: boolean;
   /** Names of NodeClaims launched for the decision that is validated: its pods may be moved there at once. */
   readonly launched?: ReadonlySet<string>;
   /**
-   * Considers nodes that become consolidatable by this time (consolidation/consolidate-after), milliseconds of the epoch; absent:
-   * now.
+   * Considers nodes that become consolidatable by this time (consolidation/consolidate-after), milliseconds of the
+   * epoch; absent: now.
    */
   readonly consolidatableBy?: number;
   /** Stops after this number of commands; absent: no limit. */
   readonly mostCommands?: number;
   /**
-   * The least saving of a command that launches more nodes than it removes, as a share of the average price of a node; absent:
-   * none. kube-scheduler may place pods otherwise than planned, and then more nodes are launched: many small nodes for small
-   * savings would be consolidated again.
+   * The least saving of a command that launches more nodes than it removes, as a share of the average price of a node;
+   * absent: none. kube-scheduler may place pods otherwise than planned, and then more nodes are launched: many small
+   * nodes for small savings would be consolidated again.
    */
   readonly leastSplitShare?: number;
   /** Names of nodes that pods were moved to lately, which are not moved again for a small saving; absent: none. */
@@ -30,15 +33,21 @@ export interface ConsolidationInput extends PackingInput {
   /** The least saving of replacing nodes of `movedTo`, as a share of the average price of a node; absent: none. */
   readonly leastAgainShare?: number;
   /**
-   * What moving every pod once is worth, as a share of the fleet's price. Each move must save its part of that, and of plans with
-   * about the same saving the one with fewer moves is chosen. Absent: nothing.
+   * The value of moving every pod once, as a share of the fleet's price. Each move must save its part of that, and of
+   * plans with about the same saving the one with fewer moves is chosen. Absent: nothing.
    */
   readonly disruptionWeight?: number;
   /** For validation: the most replacements, as in the decision; absent: no limit. */
   readonly mostReplacements?: number;
-  /** For validation: exactly these replacements with the same pods, as they can be launched now; absent: whatever is best. */
+  /**
+   * For validation: exactly these replacements with the same pods, as they can be launched now; absent: whatever is
+   * best.
+   */
   readonly decided?: readonly PlannedClaim[];
-  /** With `decided`: the nodes to which pods were to move, by name of the Node or NodeClaim; others find a place by themselves. */
+  /**
+   * With `decided`: the nodes to which pods were to move, by name of the Node or NodeClaim; other pods are placed
+   * freely.
+   */
   readonly decidedMoves?: readonly PodMove[];
   /** Nodes that stay because of a pause or cool-down, by name, with the reason. */
   readonly kept?: ReadonlyMap<string, string>;
@@ -70,7 +79,10 @@ export interface ConsolidationCommand extends Pick<Decision, 'decision'> {
   /** Names of the nodes to remove, highest saving per disruption cost first. */
   readonly candidates: readonly string[];
   readonly replacements: readonly PlannedClaim[];
-  /** All evicted pods (`namespace/name`) with their next node; `replacement-<n>-<i>` is the i-th launch of the n-th command. */
+  /**
+   * All evicted pods (`namespace/name`) with their next node; `replacement-<n>-<i>` is the i-th launch of the n-th
+   * command.
+   */
   readonly moves: readonly PodMove[];
   /** Price of the fleet, dollars per hour. */
   readonly priceBefore: number;

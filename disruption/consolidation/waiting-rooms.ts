@@ -5,7 +5,10 @@ import { Trial } from '../../packing/trial.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
 import { placeWaiting } from './fleet-setup.js';
 
-/** The nodes on which pods without a node have room now, and which pods: no new ones are planned (consolidation/room-of-pending-pods). */
+/**
+ * The nodes on which pods without a node have room now, and these pods, for which no nodes are launched
+ * (consolidation/room-of-pending-pods).
+ */
 export function waitingRooms(input: PackingInput): Plan['existingNodes'] {
   return withoutUnreadable(input, (each) => roomsIn(each)).result;
 }

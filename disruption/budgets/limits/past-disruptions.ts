@@ -13,7 +13,7 @@ export interface PastDisruption {
 export interface Bound {
   /** How many more may be disrupted now; infinity if it sets no bound. */
   readonly allowed: number;
-  /** What it is, in words. */
+  /** The limit, in words. */
   readonly what: string;
   /** When it changes by time alone, milliseconds of the epoch; infinity for never. */
   readonly changesAt: number;
@@ -46,8 +46,8 @@ const hour = 3_600_000;
 const keptAtMost = 256;
 
 /**
- * The past disruptions of the last `memoryMs`, merged so that few enough remain to be carried over. Old ones of the same NodePool
- * and reason that are close in time are merged at the later time, so that counts are never too low.
+ * The past disruptions of the last `memoryMs`, merged so that few enough remain to be carried over. Old ones of the
+ * same NodePool and reason that are close in time are merged at the later time, so that counts are never too low.
  */
 export function rememberDisruptions(
   pastDisruptions: readonly PastDisruption[],

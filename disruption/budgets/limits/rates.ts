@@ -5,8 +5,8 @@ import type { Bound, PastDisruption } from './past-disruptions.js';
 import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
 /**
- * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period that ends
- * now matters, since no disruption lies after it.
+ * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period
+ * that ends now matters, since no disruption lies after it.
  */
 export function rateBound(
   rates: readonly DisruptionRate[] | undefined,

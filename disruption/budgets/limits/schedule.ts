@@ -2,9 +2,10 @@ import { Cron } from 'croner';
 import { cronProblem } from '../../../api/schema/cron.js';
 
 /**
- * The times of a cron expression, in milliseconds of the epoch. If a change of clocks skips a time of day, the time is when the
- * clocks have jumped; a time that comes twice counts once. Only schedules with `*` or a step in minute or hour follow the clock
- * through both. Use it in activities and never in workflow code, because time zone tables differ between releases of Node.
+ * The times of a cron expression, in milliseconds of the epoch. If a change of clocks skips a time of day, the time is
+ * when the clocks have jumped; a time that comes twice counts once. Only schedules with `*` or a step in minute or hour
+ * follow the clock through both. Use it in activities and never in workflow code, because time zone tables differ
+ * between releases of Node.
  */
 export interface Schedule {
   /** The latest time at or before `now`. */
@@ -17,8 +18,8 @@ const remembered = 500;
 const known = new Map<string, Schedule | undefined>();
 
 /**
- * Reads a cron expression in an IANA time zone; undefined if either is invalid (budgets/unreadable-schedule: such a budget allows
- * none).
+ * Reads a cron expression in an IANA time zone; undefined if either is invalid (budgets/unreadable-schedule: such a
+ * budget allows none).
  */
 export function readSchedule(expression: string, timeZone = 'UTC'): Schedule | undefined {
   const key = `${timeZone} ${expression}`;

@@ -29,9 +29,9 @@ function windowsFor(
 }
 
 /**
- * What maintenance windows allow for a NodePool with `total` nodes. Reasons that no window names are not bounded; all others wait
- * for an open window. Each time of the schedule begins a new period, and the quota of every open window holds: it counts the
- * disruptions since then for the reasons of the window.
+ * The limit of maintenance windows for a NodePool with `total` nodes. Reasons that no window names have no limit; all
+ * others wait for an open window. Each time of the schedule begins a new period, and the quota of every open window
+ * applies: it counts the disruptions since then for the reasons of the window.
  */
 export function windowBound(
   windows: readonly MaintenanceWindow[] | undefined,
