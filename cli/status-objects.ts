@@ -89,7 +89,7 @@ function claimRow(claim: NodeClaim, now: number): ClaimRow {
   };
 }
 
-/** What its disruption waits for. */
+/** What the disruption of the NodeClaim waits for. */
 function waitText(claim: NodeClaim): string {
   const wait = waitOf(claim);
   return wait === undefined ? '' : `${wait.reason} waits since ${timeText(wait.since)}: ${wait.why}`;
@@ -101,7 +101,7 @@ function stateOf(conditions: readonly Condition[] | undefined): string {
   return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';
 }
 
-/** A refusal of nodes of several NodePools is in each of them. */
+/** A refusal with nodes of several NodePools is recorded on each of them. */
 function refusedRows(pools: readonly NodePool[], now: number): StatusReport['refused'] {
   const all = pools.flatMap((pool) => recordsOf(pool).records.refused.filter(({ until }) => until > now));
   return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
@@ -176,7 +176,7 @@ export function unplacedRows(
     const isPlaced = coming.has(told.message);
     if (!pending.has(key) || (event.reason !== 'FailedScheduling' && !isPlaced)) continue;
     const known = latest.get(key);
-    // Of events in the same second, one about a planned node counts.
+    // Of several events in the same second, one about a planned node is used.
     if (known === undefined || known.at < told.at || (known.at === told.at && isPlaced)) latest.set(key, told);
   }
   const planned = plannedSince(claims);
@@ -189,7 +189,7 @@ export function unplacedRows(
   return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);
 }
 
-/** Whether a NodeClaim was created for the pod since then: with many pods not each gets an event. */
+/** Whether a NodeClaim was created for the pod since then, because with many pods not every pod gets an event. */
 function plannedSince(claims: readonly NodeClaim[]): (pod: string, at: string) => boolean {
   const planned = new Map<string, string>();
   for (const claim of claims) {
@@ -202,7 +202,7 @@ function plannedSince(claims: readonly NodeClaim[]): (pod: string, at: string) =
   return (pod, at) => (planned.get(pod) ?? '') >= at;
 }
 
-/** The first few of many pods. */
+/** The names of the first few pods, and how many more there are. */
 export function statusPodsText(pods: readonly string[]): string {
   const more = pods.length > mostPods ? ` and ${pods.length - mostPods} more` : '';
   return `${pods.slice(0, mostPods).join(', ')}${more}`;

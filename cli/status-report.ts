@@ -47,7 +47,7 @@ const answerWithinMs = 2000;
 const { awaitingApproval, blockedBy, phase } = searchAttributes;
 /** Entity workflows, which always run, are not listed. */
 const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
-/** Every node that expires has a workflow that waits for it. */
+/** Every node that expires has such a workflow, which waits until then. */
 const expiration = 'expireNode';
 const dormant = ['not due', 'starting'];
 
@@ -85,7 +85,10 @@ export async function statusWorkflows(store: Store, isAnswered: boolean): Promis
 const listed = ({ client, cluster }: Store, terms: string): AsyncIterable<Listed> =>
   client.workflow.list({ query: `${openWorkflowsQuery(cluster)} AND ${terms}` });
 
-/** With limited concurrency. If none of a group responds, no worker runs: the others are not queried. */
+/**
+ * Queries the workflows with limited concurrency. If none of a group responds, no worker is running, and the others are
+ * not queried.
+ */
 async function explained(client: Client, found: readonly Listed[], isAnswered: boolean): Promise<WorkflowRow[]> {
   const rows: WorkflowRow[] = [];
   let answers = isAnswered;
@@ -141,7 +144,7 @@ export const nothingKnown: DisruptAnswers = { capacity: [], stays: [], moreStay:
 /** Timeout of all queries to `disrupt`; a busy worker takes a second or two. */
 const answersWithinMs = 5000;
 
-/** Queries `disrupt`, for which a worker has to respond. What does not arrive in time is listed as unread. */
+/** Queries `disrupt`, for which a worker has to respond. Answers that do not arrive in time are listed as unread. */
 export async function disruptState({
   client,
   cluster,
@@ -190,7 +193,7 @@ interface StatusInput {
 
 interface StatusDeps extends StatusInput {
   readonly reading: StatusReading;
-  /** Returns empty lists for what may not be listed, and records that. */
+  /** Returns empty lists for kinds that may not be listed, and records that. */
   readonly lists: StatusKube;
 }
 

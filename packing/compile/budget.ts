@@ -8,42 +8,50 @@ import { kindsOf, type PodKind } from './pod-kinds.js';
 import { honouredTerms, isPlain, isStrange, isUsual } from './pod-terms.js';
 
 /*
- * Bounds the work of a pass, so that no pod makes others wait. Work is counted in terms that have to be evaluated, once for all
- * pods with equal ones. Plain pods cost nothing, and usual ones one term, whatever ordinary pods ask for. Each namespace has a
- * share of a pass: namespaces that stay within it are planned together, and the pods of the others take turns in passes between
- * (provisioning/share-of-a-pass). The unit is a term and not time, so that the same input gives the same plan.
+ * Bounds the work of a pass, so that no pod delays others. Work is counted in terms that have to be evaluated, once for
+ * all pods with equal terms. Plain pods cost nothing, and usual pods one term, whatever rules they have. Each namespace
+ * has a share of a pass: namespaces within their share are planned together, and the pods of the others take turns in
+ * passes between (provisioning/share-of-a-pass). The unit is a term and not time, so that the same input gives the same
+ * plan.
  */
 
 export interface TermLimits {
   /** The terms of a pass beyond one for each usual pod. */
   readonly pass: number;
-  /** The terms of a namespace that others bear, where these have fewer than twice as many usual pods. */
+  /** The terms that a namespace may use if other namespaces have fewer than twice as many usual pods. */
   readonly share: number;
-  /** Whether no pass follows: pods of namespaces beyond their share are in this one, up to the terms of a pass. */
+  /**
+   * Whether no pass follows: pods of namespaces beyond their share are then planned in this one, up to the terms of a
+   * pass.
+   */
   readonly isLast?: boolean;
 }
 
 export const limitsOfPass: TermLimits = { pass: 4096, share: 512 };
-/** What a simulation for disruption leaves out keeps its node. */
+/**
+ * Limits for simulations of disruption. They are higher, because a node whose pods are left out cannot be disrupted.
+ */
 export const limitsOfTrial: TermLimits = { pass: 65_536, share: 4096, isLast: true };
 
-/** How many usual pods of others make room for a term more of a namespace. */
+/** A namespace may use one more term for each group of so many usual pods of other namespaces. */
 const othersPerTerm = 2;
-/** A term of a strange pod counts so many times. */
+/** The weight of a term of a strange pod. */
 const strangeFactor = 16;
-/** A term about a topology key counts once for so many of the key's values. */
+/** A term about a topology key with very many values counts once for each group of so many values. */
 const valuesPerTerm = 32;
 
 export interface TermsAdmission {
   readonly admitted: readonly Pod[];
   readonly deferred: readonly Pod[];
-  /** Where the next pass goes on; undefined if every pod has had its turn. */
+  /** Where the next pass continues; undefined if every pod has been considered. */
   readonly resume: Resume | undefined;
 }
 
 export interface AdmissionOptions {
   readonly resume?: Resume | undefined;
-  /** Pods (`namespace/name`) that a question is about: they are in this pass, up to the terms of a simulation. */
+  /**
+   * Pods (`namespace/name`) that the caller asks about: they are planned in this pass, up to the terms of a simulation.
+   */
   readonly about?: ReadonlySet<string> | undefined;
   readonly limits?: TermLimits;
   readonly openKeys?: OpenKeys;
@@ -88,7 +96,7 @@ function only(pods: readonly Pod[], chosen: ReadonlySet<Pod>, resume: Resume | u
   return { admitted, deferred, resume };
 }
 
-/** The terms of a pod of these: one of a usual one. */
+/** Returns the number of terms of a pod; a usual pod has one. */
 function termsOfPods(
   pods: readonly Pod[],
   { openKeys, highCardinality = { keys: new Map(), runningAntiAffinity: [] } }: AdmissionOptions,
@@ -98,7 +106,8 @@ function termsOfPods(
     const crowded = crowdedFor(namespaceOf(pod));
     const values = highCardinalityValues(pod, highCardinality);
     if (values === 0 && isUsual(pod.spec) && crowdedValues(pod.spec, crowded) === 0) return 1;
-    // What makes others dearer counts once: as that the pod is strange, or by the values that it names of crowded keys.
+    // Work that a pod adds for others counts once: either because the pod is strange, or for the values of crowded keys
+    // that it names.
     const strange = isStrange(pod.spec) ? Math.max(1, honouredTerms(pod.spec, new Map())) * strangeFactor : 1;
     return Math.max(strange, honouredTerms(pod.spec, crowded)) * Math.max(1, Math.ceil(values / valuesPerTerm));
   };
@@ -106,10 +115,14 @@ function termsOfPods(
 
 type Limits = TermLimits & { readonly isAlone: boolean };
 
-/** The kinds of namespaces beyond their share, plain pods apart. In a single namespace, where nobody else waits, and in a last pass usual pods stay together too. */
+/**
+ * The pods of namespaces beyond their share, by kind, without plain pods. Usual pods are left out too if there is only
+ * one namespace, so that no other one waits, or in a last pass.
+ */
 function beyondShares(pods: readonly Pod[], termsOf: (pod: Pod) => number, limits: Limits): PodKind[] {
   const each = pods.map((pod): PodKind => ({ namespace: namespaceOf(pod), pods: [pod], terms: termsOf(pod) }));
-  // Few namespaces cost too much even if no two pods were alike: only of these it is found out which are.
+  // First counts every pod separately, which is an upper bound. Equal pods are searched only in the few namespaces that
+  // are beyond their share by that.
   const suspects = overShare(each, limits);
   if (suspects.size === 0) return [];
   const ofSuspects = pods.filter((pod) => suspects.has(namespaceOf(pod)));
@@ -121,7 +134,9 @@ function beyondShares(pods: readonly Pod[], termsOf: (pod: Pod) => number, limit
   return kinds.filter(({ namespace, terms }) => over.has(namespace) && terms >= least);
 }
 
-/** The namespaces that cost more than what the usual pods of others make up for, or more than a fair part of what a pass may cost. */
+/**
+ * The namespaces that cost more than the usual pods of others allow, or more than a fair part of the terms of a pass.
+ */
 function overShare(kinds: readonly PodKind[], { pass, share, isAlone }: Limits): ReadonlySet<string> {
   const costs = new Map<string, number>();
   const usual = new Map<string, number>();
@@ -144,7 +159,10 @@ function overShare(kinds: readonly PodKind[], { pass, share, isAlone }: Limits):
   return over;
 }
 
-/** As many kinds as fit into the terms, at least one, from this name on, and where the next pass goes on. */
+/**
+ * As many kinds as fit into the terms, at least one, beginning with the pod `from`; and the pod with which the next
+ * pass begins.
+ */
 function takeTurns(
   kinds: readonly PodKind[],
   from: string,

@@ -43,7 +43,7 @@ import { lookUp } from '../../core/own.js';
 import { comingAgain } from './moved-pods.js';
 import { splitPods, findInvalid } from './split-pods.js';
 
-/** A pass's input, sorted into classes, profiles and offers: what placing works on. */
+/** The input of a pass, compiled to classes, profiles and offers, from which pods are placed. */
 export interface Compiled {
   readonly input: PackingInput;
   readonly dimensions: Dimensions;
@@ -59,22 +59,22 @@ export interface Compiled {
   readonly classes: Classes;
   /** Classes of pods that need a place, largest first. */
   readonly queue: readonly PodClass[];
-  /** By shape: the levels of its relaxation levels. */
+  /** The relaxation levels of each shape. */
   readonly levelsByShape: readonly (readonly Level[])[];
-  /** Pods refused up front, by class. */
+  /** Invalid pods by class, and why. */
   readonly invalid: ReadonlyMap<PodClass, { readonly subject: string; readonly message: string }>;
   readonly nodes: readonly CompiledNode[];
-  /** Bound pods that still hold something, by node name. */
+  /** Bound pods that still use resources, by node name. */
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
   readonly volumes: Volumes;
-  /** What NodePools and reservations may still be given, where that may run short. */
+  /** Remaining limits of NodePools and reservations that this pass may reach. */
   readonly limits: readonly PoolLimit[];
-  /** What commitments cover of the nodes that stay. */
+  /** The part of the staying nodes that commitments cover. */
   readonly coverage: Coverage;
-  /** Pods left for the next pass, and where that goes on. */
+  /** Pods left for the next pass. */
   readonly deferred: readonly Pod[];
-  /** Pods that ask for a node outside all NodePools. */
+  /** Pods that require a node outside all NodePools. */
   readonly ignored: readonly Pod[];
   /** Pods with scheduling gates. */
   readonly gated: readonly Pod[];
@@ -85,7 +85,10 @@ export interface Compiled {
   readonly compareRows: (a: number, b: number) => number;
 }
 
-/** Compiles the input of a pass. `limits` bounds the terms of all pods together; pods beyond it are left for the next pass. */
+/**
+ * Compiles the input of a pass. `limits` bounds the terms of all pods together; pods beyond it are left for the next
+ * pass.
+ */
 export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
   const { objects, settings } = input;
   const dimensions = new Dimensions();
@@ -154,7 +157,7 @@ function classify(pending: readonly Pod[], classes: Classes): Classes {
   return classes;
 }
 
-/** What can be launched for the pods of the pass, and what may still be: all but pods and nodes. */
+/** The nodes that can be launched for the pods of the pass, and the limits for them. */
 function supplyOf(
   {
     input,
@@ -185,8 +188,8 @@ function supplyOf(
 }
 
 /**
- * The NodePools with their instance types at prices with overlays, node costs and commitments: what a NodePool that is not used asks has no
- * say in the plan.
+ * The NodePools with their instance types, at prices with overlays, node costs and commitments. A NodePool that is not
+ * used stays unchanged, so that its settings do not affect the plan.
  */
 function pricedPools(
   input: PackingInput,
@@ -249,8 +252,9 @@ function sortByName(pods: Pod[]): void {
 }
 
 /**
- * Topology keys, the host name apart, that some level refers to, or a running pod that keeps others away: about an unusual key, where it
- * may keep pods of these namespaces away, about a high-cardinality key, where it keeps some of these shapes away.
+ * Topology keys, without the hostname, of the rules of some level or of a running pod with anti-affinity. For running
+ * pods, a term about an unusual key counts only if it may keep pods of these namespaces away, and a term about a
+ * high-cardinality key only if it keeps some of these shapes away.
  */
 function topologyKeys(
   levelsByShape: readonly (readonly Level[])[],

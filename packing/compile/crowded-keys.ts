@@ -6,14 +6,14 @@ import { isOpen } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 /*
- * If a NodePool leaves a label open, each value that a pod names multiplies everything that the NodePool offers. So a value costs
- * as much as such a copy, and not as one term.
+ * If a NodePool leaves a label open, each value that a pod names multiplies everything that the NodePool offers. So a
+ * value costs as much as such a copy, and not as one term.
  */
 
 /** Keys of which pods name more values than this are crowded. */
 const fewValues = 128;
 
-/** So many values of a crowded key a namespace may name as if it were not. */
+/** A namespace may name so many values of a crowded key without extra cost. */
 const fewOwnValues = 8;
 
 /** Keys whose values instance types decide, whatever pods name. */
@@ -27,7 +27,7 @@ const decided: ReadonlySet<string> = new Set([
   labels.nodePool,
 ]);
 
-/** How many copies of a NodePool's offers (NodePools times values) are not crowded. */
+/** Up to so many copies of a NodePool's offers (NodePools times values), keys are not crowded. */
 const fewCopies = 128;
 
 /** By label key, how many NodePools leave its value open. */
@@ -51,8 +51,9 @@ export function openKeysOf(
 export type CrowdedKeys = ReadonlyMap<string, number>;
 
 /**
- * The crowded label keys of these pods, for a namespace: those of which it names more than a few values itself. If the pods name very many values of
- * several keys together that NodePools leave open, all of these are crowded, because open labels multiply.
+ * The crowded label keys of these pods for a namespace: only those of which the namespace itself names more than a few
+ * values. If the pods name very many values of several keys together that NodePools leave open, all of these keys are
+ * crowded, because open labels multiply.
  */
 export function crowdedKeys(pods: readonly Pod[], openKeys: OpenKeys = new Map()): (namespace: string) => CrowdedKeys {
   const values = new Map<string, Map<string, Set<string>>>();
@@ -98,7 +99,7 @@ export function crowdedValues(spec: PodSpec, crowded: CrowdedKeys): number {
   return count;
 }
 
-/** All values of one expression count once, since they are distinguished only from values outside it. */
+/** All values of one expression count as one, since they are distinguished only from values outside it. */
 function forEachValue({ nodeSelector, affinity }: PodSpec, take: (key: string, value: string) => void): void {
   for (const key in nodeSelector) take(key, lookUp(nodeSelector, key)!);
   const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution } =

@@ -52,7 +52,7 @@ function selectorCost({ labelSelector }: Pick<PodAffinityTerm, 'labelSelector'>)
 
 /** Pods with more terms than this are unusual. */
 const cheapTerms = 12;
-/** Pods with more than this are strange. */
+/** Pods with more terms than this are strange. */
 const demandingTerms = 64;
 /** This many tolerations cost as much as a term. */
 const tolerationsPerTerm = 64;
@@ -67,19 +67,21 @@ export function isUsual(spec: PodSpec): boolean {
   const { affinity, topologySpreadConstraints = none, nodeSelector } = spec;
   if (tolerationTerms(spec) > 0) return false;
   if (affinity === undefined && topologySpreadConstraints.length === 0 && nodeSelector === undefined) return true;
-  // What costs least to count is counted first: most unusual pods need no look at their terms.
+  // The cheapest count comes first, which suffices for most unusual pods.
   if (countTerms(spec) > cheapTerms || requiredTermsOf(spec) + countPreferences(spec) > cheapTerms) return false;
   return topologyKeysOf(spec).every((key) => usualKeys.has(normaliseKey(key)));
 }
 
-/** Whether each term of the pod makes others dearer too: it has very many, or topology rules about keys that nobody else has. */
+/**
+ * Whether the terms of the pod add work for other pods: it has very many terms, or topology rules about unusual keys.
+ */
 export const isStrange = (spec: PodSpec): boolean =>
   tolerationTerms(spec) > 0 ||
   countTerms(spec) > demandingTerms ||
   requiredTermsOf(spec) + countPreferences(spec) > demandingTerms ||
   topologyKeysOf(spec).some((key) => !usualKeys.has(normaliseKey(key)));
 
-/** At most as many as the terms of the pod, and without a look at any of them. */
+/** A lower bound of the pod's terms, without reading any of them. */
 function countTerms(spec: PodSpec): number {
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   return (
