@@ -71,7 +71,7 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly checks: readonly number[];
   /** NodePools whose drifted nodes are replaced by a rollout; never static ones. */
   readonly rollouts: ReadonlySet<string>;
-  /** By static NodePool. */
+  /** How many drifted nodes may be replaced now, by static NodePool. */
   readonly driftRooms: ReadonlyMap<string, DriftRoom>;
   /** NodePools whose policy has mode Recommend. */
   readonly recommending: ReadonlySet<string>;

@@ -89,7 +89,10 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
   };
 }
 
-/** Labels of the NodePool or user override those of the provider (launch/labels). */
+/**
+ * Writes the launched instance to the NodeClaim. Labels of the NodePool or user override those of the provider
+ * (launch/labels).
+ */
 export async function recordInstance(
   deps: Pick<ActivityDeps, 'kube' | 'now'>,
   ref: ClaimRef,

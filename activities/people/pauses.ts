@@ -55,10 +55,10 @@ async function write(deps: Deps, pause: Pause): Promise<readonly Pause[]> {
   return activePauses(deps);
 }
 
-/** How long consolidation of a NodePool is paused after its pods were moved too often in a row. */
+/** How long consolidation of a NodePool is paused after too many consecutive moves of its pods. */
 const chainPauseMs = 24 * 3_600_000;
 
-/** Pauses the consolidation of a NodePool whose pods were moved too often in a row. */
+/** Pauses the consolidation of a NodePool after too many consecutive moves of its pods. */
 export async function pausePool(deps: Deps, nodePool: string, why: string): Promise<void> {
   if ((await pauseObjects(deps)) === undefined) return;
   const scope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' } as const;

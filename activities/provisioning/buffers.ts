@@ -42,7 +42,7 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
 }
 
 /**
- * The nodes with the virtual pods of buffers, as a plan for the cluster places them: such a node is not empty
+ * Adds the virtual pods of buffers to the nodes on which a plan for the cluster places them: such a node is not empty
  * (capacity-buffers/nodes-are-not-empty, consolidation/empty-nodes). Plans only if there are buffers.
  */
 export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {

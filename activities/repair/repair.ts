@@ -91,7 +91,9 @@ function whyBlocked(deps: ActivityDeps, claim: NodeClaim, { repair }: Disruption
   return tooManyUnhealthy(group(deps, claim), deps.cloud.repairPolicies ?? [], repair.maximumUnhealthyPercent);
 }
 
-/** The nodes that the percentage is of: those of the claim's NodePool, or all managed nodes if it has none. */
+/**
+ * The nodes of which the percentage is computed: those of the claim's NodePool, or all managed nodes if it has none.
+ */
 function group(deps: ActivityDeps, claim: NodeClaim): Node[] {
   const pool = claim.metadata.labels?.[labels.nodePool];
   return managedClaims(deps)

@@ -169,7 +169,10 @@ class Drain {
     if (failed !== undefined) throw failed;
   }
 
-  /** A request without an answer affects its own pod alone; several in a row are an outage, and no more are sent. */
+  /**
+   * A request without an answer only affects its pod. Several such requests are an outage, after which no more are
+   * sent.
+   */
   private async moveEach(
     pods: readonly Pod[],
     pass: Pass,

@@ -29,8 +29,9 @@ const leastWasteShare = 0.004;
 const leastShare = 0.01;
 
 /**
- * Replaces a few nodes at a time of the planned fleet by cheaper ones or by room on others, beginning with the worst
- * ratio of worth to price. `launches` are nodes that are only planned: changing these moves no pod.
+ * Replaces a few nodes at a time of the planned fleet by cheaper ones or by room on others, beginning with the nodes
+ * that cost most in excess of new capacity for their pods. `launches` are nodes that are only planned: changing these
+ * moves no pod.
  */
 export function improve(
   simulation: Simulation,

@@ -160,7 +160,7 @@ function rateOf(nodes: readonly FleetNode[], weight: number): number {
   return cost > 0 ? (weight * priceOfAll(nodes)) / cost : 0;
 }
 
-/** By the names of nodes that may be removed, the pods that stay there as long as the node does. */
+/** The pods that stay on their node as long as it exists, by the names of nodes that may be removed. */
 function stayingPods(examined: readonly ExaminedNode[]): Map<string, readonly Pod[]> {
   const staying = new Map<string, readonly Pod[]>();
   for (const { name, why, pods, movable } of examined) {

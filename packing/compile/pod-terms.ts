@@ -92,7 +92,7 @@ function countTerms(spec: PodSpec): number {
   );
 }
 
-/** Whether the pod asks for nothing but CPU and memory: wherever there is room for it, it may run. */
+/** Whether the pod requests only CPU and memory and has no other rules, so that it may run wherever it has room. */
 export function isPlain(pod: Pod): boolean {
   const { affinity, nodeSelector, topologySpreadConstraints = [], tolerations = [], volumes = [] } = pod.spec;
   return (

@@ -9,10 +9,10 @@ const mostKept = 300;
 const failureBackOff = { firstMs: 15_000, longestMs: hour };
 
 /**
- * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts how
- * often in a row their pods were moved, which bounds chains of moves. For the candidates of a command that failed it
- * counts the failures, and until when they are not disrupted for the same reason, longer after each failure. Entries
- * without a change for a day are dropped.
+ * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts
+ * consecutive moves of their pods, which bounds chains of moves. For the candidates of a command that failed it counts
+ * the failures, and until when they are not disrupted for the same reason, longer after each failure. Entries without a
+ * change for a day are dropped.
  */
 export function remember(
   memory: readonly NodeMemory[],

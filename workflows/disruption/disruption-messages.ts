@@ -56,7 +56,7 @@ export interface NodeMemory {
   readonly nodePool: string;
   /** Time of the last command that moved pods to it or failed for it, milliseconds of the epoch. */
   readonly at: number;
-  /** How many commands in a row have moved its pods. */
+  /** Number of consecutive commands that have moved its pods. */
   readonly depth?: number;
   /** How many consecutive commands for it failed, until when it is therefore not disrupted, and why. */
   readonly failures?: number;
@@ -147,7 +147,8 @@ export interface PoolCapacity {
   /** Dollars per hour. */
   readonly pricePerHour: number;
   /**
-   * For the pods that run on them, on new nodes of the pool (surfaces/least-possible); absent where it is not known.
+   * The least price for the pods that run on these nodes, on new nodes of the pool (surfaces/least-possible); absent
+   * where it is not known.
    */
   readonly leastPossiblePerHour?: number;
   /**
@@ -194,7 +195,7 @@ export interface DisruptionPlan {
   /** ISO 8601. */
   readonly at: string;
   readonly decisions: readonly DecisionSummary[];
-  /** NodePools whose candidates are held back, and by what. */
+  /** NodePools whose candidates are not disrupted now, and why. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   readonly undecided?: Undecided;
 }
@@ -232,7 +233,7 @@ export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 export const leastPossibleQuery =
   defineQuery<Pick<PoolCapacity, 'leastPossiblePerHour' | 'leastPossibleWithout'>>('leastPossible');
 export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
-/** Answers from the last findings, which are bounded; the update of the same name looks at the cluster again. */
+/** Answers from the last findings, which are bounded; the update of the same name reads the cluster again. */
 export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');
 export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
 export const staysQuery = defineQuery<NodesThatStay>('stays');

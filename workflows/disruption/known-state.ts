@@ -70,7 +70,7 @@ export class KnownState {
     this.memory = remember(this.memory, finished, ended ?? unknownCommand, workflowNow());
   }
 
-  /** Forgets how often in a row pods of this NodePool were moved, since a person resumed it. */
+  /** Forgets the consecutive moves of pods of this NodePool, because a person resumed it. */
   forgetMoveChains(nodePool: string): void {
     this.memory = withoutMoveChains(this.memory, nodePool);
   }

@@ -59,7 +59,7 @@ class Rollout {
   private readonly replacements: WaveReplacements;
   private state: RolloutState;
   private changed = false;
-  /** How many checks in a row found no drifted node that may be disrupted. */
+  /** Number of consecutive checks that found no drifted node that may be disrupted. */
   private blockedChecks = 0;
   /** Who ordered the rollback, and why. */
   private rolledBack: string | undefined;

@@ -20,7 +20,7 @@ export interface RolloutState {
   readonly last?: number;
   readonly replaced: number;
   readonly failed: number;
-  /** Number of waves in a row in which no node was replaced. */
+  /** Number of consecutive waves in which no node was replaced. */
   readonly failuresInARow: number;
   readonly agreed: boolean;
   /** Number of failures that a person has accepted. */

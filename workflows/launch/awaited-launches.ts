@@ -24,7 +24,7 @@ interface LaunchWait {
 
 /** Outcomes of the launches that a workflow waits for, from their signals and from reading the NodeClaims. */
 export class AwaitedLaunches {
-  /** By uid of the NodeClaim. */
+  /** Outcomes by UID of the NodeClaim. */
   private readonly settled = new Map<string, Omit<LaunchSettlement, 'uid'>>();
 
   constructor(private readonly cluster: string) {

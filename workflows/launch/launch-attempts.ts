@@ -34,7 +34,7 @@ export class LaunchAttempts {
   ) {}
 
   /**
-   * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts
+   * Attempts the launch until it succeeds, is refused permanently, or the launch timeout is used up. The timeout counts
    * the attempts and the pauses between them, but not the time in which there was no worker or the API server or EC2
    * did not answer (launch/timeouts). `mayHaveInstance`: an earlier launch of the NodeClaim may have created one.
    */

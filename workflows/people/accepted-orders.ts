@@ -85,7 +85,7 @@ export class AcceptedOrders {
   private checkRevocable(order: string): void {
     this.checkOpen();
     if (this.stage === 'draining')
-      throw refuse(refusals.tooLate, `too late to ${order}: ${this.deps.progress.phase}, which cannot be taken back`);
+      throw refuse(refusals.tooLate, `too late to ${order}: ${this.deps.progress.phase}, which cannot be undone`);
   }
 
   checkAnswer(order: Order): void {

@@ -14,7 +14,7 @@ export class PendingApproval {
 
   constructor(private readonly progress: Progress) {}
 
-  /** The answer to the question that is or was asked last. */
+  /** The answer to the current question, or to the last one if none is open. */
   get answer(): Consent | undefined {
     return this.given;
   }

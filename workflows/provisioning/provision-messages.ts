@@ -99,7 +99,7 @@ export interface BatchSummary {
   readonly onExistingNodes: number;
   readonly unschedulable: number;
   readonly firstReason?: string;
-  /** Pods that the pass did not look at. */
+  /** Pods that the pass did not consider. */
   readonly deferred: number;
   readonly pricePerHour: number;
   readonly lowerBoundPerHour: number;

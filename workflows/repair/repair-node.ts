@@ -152,8 +152,9 @@ class Repair {
   }
 
   /**
-   * Waits for its turn (budgets/every-disruption-asks). Budgets do not apply to unhealthy nodes; pauses do, and windows
-   * and rates that name `Unhealthy`. Returns a result if the node recovers or is removed meanwhile.
+   * Waits until pauses, windows and rates allow the repair (budgets/every-disruption-asks). Budgets do not apply to
+   * unhealthy nodes; pauses do, and windows and rates that name `Unhealthy`. Returns a result if the node recovers or
+   * is removed meanwhile.
    */
   private async takeTurn({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
     while ((await this.turn.take('Unhealthy', [candidate])) === undefined) {

@@ -17,7 +17,7 @@ export interface ReplicasState {
   readonly rounds: number;
   /** UIDs of NodeClaims that are being terminated and may still exist. */
   readonly deleting: readonly string[];
-  /** Number of launches in a row that failed. */
+  /** Number of consecutive launches that failed. */
   readonly failures: number;
 }
 

@@ -29,7 +29,7 @@ export class Deadline {
     this.forcing = carried?.forcedBy;
   }
 
-  /** By whose order protected pods were deleted. */
+  /** Who ordered the deletion of protected pods; undefined if none was deleted by an order. */
   get forcedBy(): string | undefined {
     return this.forcing;
   }

@@ -51,7 +51,7 @@ export function protectedText(blockers: readonly DrainBlocker[]): string | undef
 /** Causes that do not end by themselves: a person has to change or delete something. */
 const endedByPeople: ReadonlySet<DrainBlocker['cause']> = new Set(['do-not-disrupt', 'pdb-never', 'several-pdbs']);
 
-/** How people can end the blockers of a drain; undefined if it has a blocker that may end by itself. */
+/** How people can remove the blockers of a drain; undefined if a blocker may end without them. */
 export function endedBy(blockers: readonly DrainBlocker[], node: string): string | undefined {
   const [first] = blockers;
   if (first === undefined || blockers.some(({ cause }) => !endedByPeople.has(cause))) return undefined;
