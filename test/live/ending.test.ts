@@ -58,7 +58,7 @@ test('SIGTERM while the process waits for Temporal ends it with exit status 0', 
 
   end();
 
-  expect([await ended, said().includes('not everything has ended in time')]).toEqual([0, false]);
+  expect([await ended, said().includes('shutdown timed out')]).toEqual([0, false]);
 });
 
 test('a process whose port is taken exits and names the setting', async () => {
