@@ -25,6 +25,11 @@ export function isHistoryLong(): boolean {
   return workflowInfo().continueAsNewSuggested || exceeds(long);
 }
 
+/** Whether the history is so long that work which could not be carried over has to end. */
+export function isHistoryFull(): boolean {
+  return exceeds(full);
+}
+
 /**
  * Whether a workflow that is no entity workflow should continue as new now. Waits for handlers and work under way
  * first. False while a person's order is pending, because orders are not carried over.

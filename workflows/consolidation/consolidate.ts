@@ -7,7 +7,7 @@ import { commandFacts, summaryOf } from './command-text.js';
 import { reportEnd, steerPodsTo } from './disrupt-signals.js';
 import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
-import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import { isContinueAsNewDue, isHistoryFull, withRelease } from '../history-limit.js';
 import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
 import { nodeChangedSignal, nominatedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
@@ -143,11 +143,14 @@ class Consolidation {
 
   /**
    * A command that waits for its turn needs no state from this run, except the replacements that it has launched. With
-   * those it ends, and the next search decides anew.
+   * those this run continues until its history is full; then the command ends, and the next search decides anew.
    */
   private async continueAsNewIfLong(): Promise<void> {
     if (!(await isContinueAsNewDue(this.oversight)) || this.consent.isWithdrawn) return;
-    if (this.launched.length > 0) throw this.endsEarly('abandoned', 'it was stopped too often: it is decided anew');
+    if (this.launched.length > 0) {
+      if (!isHistoryFull()) return;
+      throw this.endsEarly('abandoned', 'it was stopped too often: it is decided anew');
+    }
     await continueAsNew<typeof consolidate>({ ...this.input, waits: true });
   }
 
