@@ -46,6 +46,7 @@ export function recordsOf({ metadata }: Pick<NodePool, 'metadata'>): {
 } {
   const wrong: string[] = [];
   const value = parsed(metadata.annotations?.[annotations.disruptionRecords], wrong);
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- callers name the type
   const wellFormed = <T>(field: keyof PoolRecords): readonly T[] => {
     const list = lookUp(value, field);
     if (list === undefined) return [];

@@ -66,6 +66,7 @@ export async function admit(deps: ActivityDeps, asked: Asked): Promise<Admission
   const applicants = asked.candidates.map((candidate) => applicantOf(deps, candidate));
   const names = [...new Set(applicants.map(({ nodePool }) => nodePool))].filter((name) => name !== '').sort();
   for (let attempt = 0; attempt < attempts; attempt++) {
+    // eslint-disable-next-line stowage/own-outcomes -- the first failure ends the attempt, and nothing was written yet
     const read = await Promise.all(names.map((name) => deps.kube.get('NodePool', { name })));
     const live = read.filter((pool) => pool !== undefined);
     const admission = await decide(deps, { ...asked, reason }, applicants, live);

@@ -104,6 +104,7 @@ describe('findDisruptions', () => {
   const arranged = async ({ pauses = [], questions = [], refused = [], ...view }: State): Promise<DisruptionView> => {
     for (const { metadata } of world.kube.objects('DisruptionPause'))
       world.kube.remove('DisruptionPause', { name: metadata.name ?? '' });
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- it reads no this
     const { writePause } = createPauseActivities(world.deps);
     for (const pause of pauses) {
       if (pause.scope.kind === 'nodePool' && !world.kube.objects('NodePool').some(({ metadata }) => metadata.name === pause.scope.name)) continue; // prettier-ignore

@@ -300,10 +300,8 @@ describe('launching a claim', () => {
     const [seen, node] = [world.deps.cache.get('NodeClaim', claim), world.deps.cache.get('Node', { name: 'n1' })!];
     const get = vi
       .spyOn(world.deps.cache, 'get')
-      .mockImplementation(((kind: Kind) => (kind === 'NodeClaim' ? seen : undefined)) as typeof world.deps.cache.get);
-    const all = vi
-      .spyOn(world.deps.cache, 'all')
-      .mockImplementation(((kind: Kind) => (kind === 'Node' ? [node] : [])) as typeof world.deps.cache.all);
+      .mockImplementation((kind: Kind) => (kind === 'NodeClaim' ? seen : undefined));
+    const all = vi.spyOn(world.deps.cache, 'all').mockImplementation((kind: Kind) => (kind === 'Node' ? [node] : []));
     for (let attempt = 0; attempt < 2; attempt++) await launch.syncNode({ claim });
 
     expect(count.mock.calls.filter(([name]) => name === 'nodes_created_total')).toHaveLength(1);

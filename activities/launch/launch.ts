@@ -309,6 +309,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   };
   await updateClaim(deps.kube, ref, registered, claim);
   // The cached NodeClaim may be older than another attempt, which has counted the registration already.
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may change while the code before waits
   if (isFirst) {
     await recordRegistration(deps, claim, { registered: true });
     const { nodePool, zone } = labelsOf(claim);

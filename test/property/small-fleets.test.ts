@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
-import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
 import { consolidateFleet, reconsiderNodes } from '../../disruption/consolidation/search.js';
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
@@ -30,9 +29,7 @@ const nodeOf = fc.record({
 });
 const fleets = fc.record({
   nodes: fc.array(nodeOf, { minLength: 2, maxLength: 7 }),
-  policy: fc.constantFrom('WhenEmptyOrUnderutilized', 'Balanced') as fc.Arbitrary<
-    NodePool['spec']['disruption']['consolidationPolicy']
-  >,
+  policy: fc.constantFrom('WhenEmptyOrUnderutilized', 'Balanced'),
 });
 type Fleet = typeof fleets extends fc.Arbitrary<infer T> ? T : never;
 

@@ -235,6 +235,7 @@ class Consolidation {
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     if (this.oversight.isHeld) return this.undone();
     const { blocked, paused } = await this.validation.confirm(tainted);
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a signal may change it while the code before waits
     if (paused !== undefined || this.oversight.isHeld) return this.undone();
     const [first] = blocked;
     if (first === undefined) return tainted;

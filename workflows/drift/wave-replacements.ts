@@ -41,6 +41,7 @@ export class WaveReplacements {
     await oversight.gate();
     progress.enter('replacing', { waitingFor: `${chosen.map(({ node }) => node).join(', ')} to be replaced` });
     const state = { isOver: false };
+    // eslint-disable-next-line stowage/own-outcomes -- it catches what fails inside
     const replaced = Promise.all(chosen.map((candidate) => this.replace(candidate, waves + 1)));
     const all = replaced.finally(() => void (state.isOver = true));
     await Promise.race([all, condition(() => state.isOver || oversight.isAborted || isChanged())]);
