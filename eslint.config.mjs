@@ -88,7 +88,7 @@ export default tseslint.config(
     files: ['**/*.ts'],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      complexity: ['error', 20],
+      complexity: ['error', 15],
       'max-depth': ['error', 4],
       'max-params': ['error', 5],
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],

@@ -46,15 +46,14 @@ export function recordsOf({ metadata }: Pick<NodePool, 'metadata'>): {
 } {
   const wrong: string[] = [];
   const value = parsed(metadata.annotations?.[annotations.disruptionRecords], wrong);
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- callers name the type
-  const wellFormed = <T>(field: keyof PoolRecords): readonly T[] => {
+  const wellFormed = <Field extends keyof PoolRecords>(field: Field): readonly PoolRecords[Field][number][] => {
     const list = lookUp(value, field);
     if (list === undefined) return [];
     if (!Array.isArray(list)) {
       wrong.push(`${field} is no list`);
       return [];
     }
-    return list.filter((each, at): each is T => {
+    return list.filter((each, at): each is PoolRecords[Field][number] => {
       const why = shapes[field](each, `${field}[${at}]`);
       if (why !== undefined) wrong.push(why);
       return why === undefined;

@@ -9,6 +9,7 @@ import { laggingKinds } from '../../cluster/lagging-kinds.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { recordsOf, recordsText, type Disrupting, type PoolRecords } from '../../cluster/pool-records.js';
 import { updateObject } from '../../cluster/writes.js';
+import { settleAll } from '../../core/at-once.js';
 import { DomainError } from '../../core/failures.js';
 import { decideAdmission, type Applicant, type Application } from '../../disruption/budgets/admission.js';
 import { rememberedForMs } from '../../disruption/budgets/limits.js';
@@ -66,8 +67,7 @@ export async function admit(deps: ActivityDeps, asked: Asked): Promise<Admission
   const applicants = asked.candidates.map((candidate) => applicantOf(deps, candidate));
   const names = [...new Set(applicants.map(({ nodePool }) => nodePool))].filter((name) => name !== '').sort();
   for (let attempt = 0; attempt < attempts; attempt++) {
-    // eslint-disable-next-line stowage/own-outcomes -- the first failure ends the attempt, and nothing was written yet
-    const read = await Promise.all(names.map((name) => deps.kube.get('NodePool', { name })));
+    const read = await settleAll(names, (name) => deps.kube.get('NodePool', { name }));
     const live = read.filter((pool) => pool !== undefined);
     const admission = await decide(deps, { ...asked, reason }, applicants, live);
     const { admitted } = admission;

@@ -1,3 +1,4 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations, taints } from '../../api/labels.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
@@ -13,7 +14,7 @@ import { lookUp } from '../../core/own.js';
 import { isRecorded } from '../../core/interruption-kinds.js';
 import { admit, release, type Admission } from './admission.js';
 import { taintNode } from '../termination/mark-nodes.js';
-import { updateClaim, updateNode } from '../../cluster/writes.js';
+import { updateClaim, updateNode, type ClaimChange } from '../../cluster/writes.js';
 import { regarding } from '../../core/events.js';
 import { budgetReasons } from '../../api/disruption-reasons.js';
 
@@ -195,43 +196,75 @@ export async function untaintCandidates(
 export async function untaint(
   deps: ActivityDeps,
   { claim, node }: Marked,
-  { owner, ownerRun }: Owner,
+  by: Owner,
   keepsWait = false,
 ): Promise<{ readonly reason?: string; readonly nodePool?: string }> {
-  let reason: string | undefined;
-  const ours = { all: true, taint: true, isGoing: false };
-  const isOfNotice = parseWorkflowId(owner ?? '')?.kind === 'interrupt';
-  const live = await updateClaim(deps.kube, claim, ({ metadata, status }) => {
-    const present = status?.conditions;
-    const { owner: known, ownerRun: knownRun } = ownerIn(metadata.annotations);
-    const isOurs = (owner ?? known) === known && (ownerRun ?? knownRun) === knownRun;
-    ours.isGoing = metadata.deletionTimestamp !== undefined;
-    ours.all = !ours.isGoing && isOurs;
-    const wait = keepsWait ? undefined : waitOf({ metadata });
-    const isOver = wait !== undefined && (owner === undefined || wait.workflow === owner);
-    const withoutWait: Readonly<Record<string, null>> = isOver ? { [annotations.disruptionWait]: null } : {};
-    if (!ours.all) return isOver ? { metadata: { annotations: withoutWait } } : undefined;
-    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/recorded-first).
-    ours.taint = isOfNotice || interruptionNoteOf({ metadata }) === undefined;
-    const isMarked = isTrue(present, 'DisruptionReason');
-    if (isMarked) reason = conditionOf(present, 'DisruptionReason')?.reason;
-    const marks = { ...withoutMarks(metadata.annotations, ours.taint), ...withoutWait };
-    if (!isMarked && Object.keys(marks).length === 0) return undefined;
-    return {
-      ...(Object.keys(marks).length === 0 ? {} : { metadata: { annotations: marks } }),
-      ...(isMarked ? { status: { conditions: withoutCondition(present, 'DisruptionReason') } } : {}),
-    };
-  });
-  if (live === undefined || ours.isGoing) return {};
+  const state: { end?: EndOfMarks } = {};
+  const live = await updateClaim(
+    deps.kube,
+    claim,
+    (present) => (state.end = endOfMarks(present, by, keepsWait)).change,
+  );
+  const { end } = state;
+  if (live === undefined || end === undefined || end.isGoing) return {};
   const { nodePool } = labelsOf(live);
-  if (!ours.all) return { nodePool };
-  const freed = { nodePool, ...(reason === undefined ? {} : { reason }) };
-  if (!ours.taint) return freed;
+  if (!end.isOurs) return { nodePool };
+  const freed = { nodePool, ...(end.reason === undefined ? {} : { reason: end.reason }) };
+  if (!end.isTaintOurs) return freed;
   await updateNode(deps.kube, node, (present) => {
     if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
     return { spec: { taints: withoutTaint(present, taints.disrupted) } };
   });
   return freed;
+}
+
+/** Which marks of a NodeClaim an owner may remove, and the change that removes them. */
+interface EndOfMarks {
+  readonly isGoing: boolean;
+  readonly isOurs: boolean;
+  readonly isTaintOurs: boolean;
+  /** Why the node was marked. */
+  readonly reason: string | undefined;
+  readonly change: ClaimChange | undefined;
+}
+
+type Ownership = Pick<EndOfMarks, 'isGoing' | 'isOurs' | 'isTaintOurs'>;
+
+function ownershipOf({ metadata }: NodeClaim, { owner, ownerRun }: Owner): Ownership {
+  const isGoing = metadata.deletionTimestamp !== undefined;
+  const known = ownerIn(metadata.annotations);
+  const isOurs = !isGoing && (owner ?? known.owner) === known.owner && (ownerRun ?? known.ownerRun) === known.ownerRun;
+  // If an interruption notice came meanwhile, the taint belongs to it (interruption/recorded-first).
+  const isOfNotice = parseWorkflowId(owner ?? '')?.kind === 'interrupt';
+  return { isGoing, isOurs, isTaintOurs: isOfNotice || interruptionNoteOf({ metadata }) === undefined };
+}
+
+function endOfMarks(claim: NodeClaim, by: Owner, keepsWait: boolean): EndOfMarks {
+  const { metadata, status } = claim;
+  const ownership = ownershipOf(claim, by);
+  const { isOurs, isTaintOurs } = ownership;
+  const isMarked = isOurs && isTrue(status?.conditions, 'DisruptionReason');
+  const over = {
+    ...(isOurs ? withoutMarks(metadata.annotations, isTaintOurs) : {}),
+    ...(keepsWait ? {} : withoutWait(claim, by.owner)),
+  };
+  const hasAnnotations = Object.keys(over).length > 0;
+  const change: ClaimChange = {
+    ...(hasAnnotations ? { metadata: { annotations: over } } : {}),
+    ...(isMarked ? { status: { conditions: withoutCondition(status?.conditions, 'DisruptionReason') } } : {}),
+  };
+  return {
+    ...ownership,
+    reason: isMarked ? conditionOf(status?.conditions, 'DisruptionReason')?.reason : undefined,
+    change: hasAnnotations || isMarked ? change : undefined,
+  };
+}
+
+/** A patch that removes the record of the owner's wait, if there is one; without an owner, that of any. */
+function withoutWait(claim: Pick<NodeClaim, 'metadata'>, owner: string | undefined): Readonly<Record<string, null>> {
+  const wait = waitOf(claim);
+  const isOver = wait !== undefined && (owner === undefined || wait.workflow === owner);
+  return isOver ? { [annotations.disruptionWait]: null } : {};
 }
 
 /**

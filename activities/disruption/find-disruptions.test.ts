@@ -100,17 +100,30 @@ describe('findDisruptions', () => {
     });
   }
 
-  /** Writes what Kubernetes has of it; gives the rest. */
-  const arranged = async ({ pauses = [], questions = [], refused = [], ...view }: State): Promise<DisruptionView> => {
+  const arrangePauses = async (pauses: NonNullable<State['pauses']>): Promise<void> => {
     for (const { metadata } of world.kube.objects('DisruptionPause'))
       world.kube.remove('DisruptionPause', { name: metadata.name ?? '' });
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- it reads no this
-    const { writePause } = createPauseActivities(world.deps);
+    const pauseActivities = createPauseActivities(world.deps);
+    const pools = new Set(world.kube.objects('NodePool').map(({ metadata }) => metadata.name));
     for (const pause of pauses) {
-      if (pause.scope.kind === 'nodePool' && !world.kube.objects('NodePool').some(({ metadata }) => metadata.name === pause.scope.name)) continue; // prettier-ignore
-      await writePause(pause);
+      if (pause.scope.kind !== 'nodePool' || pools.has(pause.scope.name)) await pauseActivities.writePause(pause);
     }
-    const noted = new Map(
+  };
+  /** Sets or removes an annotation, if that changes the object. */
+  const annotate = (kind: 'NodeClaim' | 'NodePool', key: string, textOf: (uid: string) => string | undefined): void => {
+    for (const object of world.kube.objects(kind)) {
+      const { metadata } = object;
+      const text = textOf(metadata.uid ?? '');
+      const { [key]: before, ...others } = metadata.annotations ?? {};
+      if (before === text) continue;
+      const next = text === undefined ? others : { ...others, [key]: text };
+      world.kube.put(kind, { ...object, metadata: { ...metadata, annotations: next } });
+    }
+  };
+  /** Writes what Kubernetes has of it; gives the rest. */
+  const arranged = async ({ pauses = [], questions = [], refused = [], ...view }: State): Promise<DisruptionView> => {
+    await arrangePauses(pauses);
+    const waits = new Map(
       questions.flatMap(({ workflowId: workflow, reason, candidates, since, saves, isApproved }) =>
         candidates.map(({ claim }) => [
           claim.uid,
@@ -118,21 +131,9 @@ describe('findDisruptions', () => {
         ]),
       ),
     );
-    for (const claim of world.kube.objects('NodeClaim')) {
-      const { metadata } = claim;
-      const wait = noted.get(metadata.uid ?? '');
-      const { [annotations.disruptionWait]: before, ...others } = metadata.annotations ?? {};
-      if (before === wait) continue;
-      const next = wait === undefined ? others : { ...others, [annotations.disruptionWait]: wait };
-      world.kube.put('NodeClaim', { ...claim, metadata: { ...metadata, annotations: next } });
-    }
-    for (const pool of world.kube.objects('NodePool')) {
-      const { metadata } = pool;
-      const { [annotations.disruptionRecords]: before, ...others } = metadata.annotations ?? {};
-      if (before === undefined && refused.length === 0) continue;
-      const next = refused.length === 0 ? others : { ...others, [annotations.disruptionRecords]: JSON.stringify({ refused }) }; // prettier-ignore
-      world.kube.put('NodePool', { ...pool, metadata: { ...metadata, annotations: next } });
-    }
+    annotate('NodeClaim', annotations.disruptionWait, (uid) => waits.get(uid));
+    const records = refused.length === 0 ? undefined : JSON.stringify({ refused });
+    annotate('NodePool', annotations.disruptionRecords, () => records);
     await world.synced();
     const asked = questions.map((question) => ({ ...question, asks: true }));
     return { ...nothing, ...view, commands: [...(view.commands ?? []), ...asked] };

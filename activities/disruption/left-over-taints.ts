@@ -1,4 +1,5 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node } from '../../api/kubernetes.js';
 import { taints } from '../../api/labels.js';
 import { managedClaims, managedPools, nodeOf } from '../../cluster/cluster.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
@@ -66,23 +67,23 @@ function strays(deps: ActivityDeps): readonly Stray[] {
  * The mark alone suffices, since another writer may have removed the taint.
  */
 function strayOf({ cache }: ActivityDeps, claim: NodeClaim, counts: string | undefined): readonly Stray[] {
-  const node = nodeOf(cache, claim);
-  const { metadata, status } = claim;
-  const { name } = metadata;
+  const { metadata } = claim;
   // After an interruption notice the reconciler starts the workflow if it does not run (interruption/restarted).
   if (metadata.deletionTimestamp !== undefined || interruptionNoteOf(claim) !== undefined) return [];
+  const node = nodeOf(cache, claim);
+  const own = identityOf(claim);
+  const found = { claim: own, node: node?.metadata.name ?? own.name, nodePool: labelsOf(claim).nodePool };
   const by = ownerIn(metadata.annotations);
-  const found = {
-    claim: identityOf(claim),
-    node: node?.metadata.name ?? name ?? '',
-    nodePool: labelsOf(claim).nodePool,
-  };
-  const other = counts ?? waitOf(claim)?.workflow;
   if (by.owner !== undefined) return [{ ...found, ...by }];
+  const other = counts ?? waitOf(claim)?.workflow;
   if (other !== undefined) return [{ ...found, owner: other }];
+  return isMarked(claim, node) ? [found] : [];
+}
+
+function isMarked({ status }: NodeClaim, node: Node | undefined): boolean {
   const mark = conditionOf(status?.conditions, 'DisruptionReason');
   const isTainted = node !== undefined && hasTaint(node, taints.disrupted);
-  return (isTainted || mark?.status === 'True') && isOfDisruption(mark?.reason) ? [found] : [];
+  return (isTainted || mark?.status === 'True') && isOfDisruption(mark?.reason);
 }
 
 /** Ids of commands whose workflow is closed. Commands that began a moment ago are left out. */

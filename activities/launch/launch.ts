@@ -301,16 +301,15 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
     return initialise(deps, ref, claim, node);
   }
   const why = whyNotInitialized(claim, node);
-  let isFirst = false;
+  const state = { isFirst: false };
   const changes = [{ type: 'Registered', status: 'True' }, initializedCondition(why)] as const;
   const registered = (live: NodeClaim): ClaimChange => {
-    isFirst = !isTrue(live.status?.conditions, 'Registered');
+    state.isFirst = !isTrue(live.status?.conditions, 'Registered');
     return { status: { conditions: conditionsWith(deps, live, ...changes), nodeName: name } };
   };
   await updateClaim(deps.kube, ref, registered, claim);
   // The cached NodeClaim may be older than another attempt, which has counted the registration already.
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may change while the code before waits
-  if (isFirst) {
+  if (state.isFirst) {
     await recordRegistration(deps, claim, { registered: true });
     const { nodePool, zone } = labelsOf(claim);
     deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });

@@ -84,6 +84,12 @@ class ExactSearch {
     return left;
   }
 
+  /** Whether an equal pod before this one stays unplaced. Of equal pods the last ones do, so this one does too. */
+  private followsLeftEqual({ podClass, lastLevel }: UnplacedPod): boolean {
+    const before = this.left.at(-1);
+    return before?.podClass === podClass && before.lastLevel >= lastLevel;
+  }
+
   private place(index: number, price: number): void {
     const { state, left } = this;
     if (left.length === this.unplaced && price >= this.price - 1e-9) return;
@@ -100,10 +106,7 @@ class ExactSearch {
     if (this.seen.has(text)) return;
     this.seen.add(text);
     if (this.tried++ > mostTried) return;
-    // Of equal pods the last ones stay unplaced.
-    const before = left.at(-1);
-    const isLeftToo = before?.podClass === unplaced.podClass && before.lastLevel >= unplaced.lastLevel;
-    for (const { cost, put } of isLeftToo ? [] : state.choices(unplaced)) {
+    for (const { cost, put } of this.followsLeftEqual(unplaced) ? [] : state.choices(unplaced)) {
       if (left.length === this.unplaced && price + cost >= this.price - 1e-9) continue;
       if (this.tried > mostTried) return;
       const { changes } = state;

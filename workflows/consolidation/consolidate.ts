@@ -201,13 +201,13 @@ class Consolidation {
     const { consent } = this;
     this.progress.enter('tainting');
     const tainted = await this.turn.take(reason, valid, {
-      together: consent.isApproved ? method !== 'empty' : (decision?.replacements.length ?? 0) > 0,
+      together: consent.isApproved ? method !== 'empty' : this.hasReplacements,
       waitsFor: consent.isApproved ? ['Budget', 'Pause'] : ['Pause'],
       until: () => consent.isWithdrawn,
     });
     if (tainted === undefined) return undefined;
     const { nodes: deleting, refused, alongside } = tainted;
-    const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
+    const partly = deleting.length < valid.length && this.hasReplacements;
     if (deleting.length === 0 || partly) {
       const [first] = refused;
       throw first === undefined
@@ -233,16 +233,15 @@ class Consolidation {
    * a pause stops the command.
    */
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
-    if (this.oversight.isHeld) return this.undone();
+    const isHeld = (): boolean => this.oversight.isHeld;
+    if (isHeld()) return this.undone();
     const { blocked, paused } = await this.validation.confirm(tainted);
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a signal may change it while the code before waits
-    if (paused !== undefined || this.oversight.isHeld) return this.undone();
+    if (paused !== undefined || isHeld()) return this.undone();
     const [first] = blocked;
     if (first === undefined) return tainted;
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
     const going = tainted.filter((candidate) => !isBlocked(candidate));
-    if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0)
-      throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
+    if (going.length === 0 || this.hasReplacements) throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
     await this.replacement.narrow(going, tainted.filter(isBlocked));
     return going;
   }
@@ -323,6 +322,10 @@ class Consolidation {
     await this.activities.kube.publishDisruption.executeWithOptions({ summary: `event ${reason}` }, [
       { nodes: nodesOf(candidates), reason, message },
     ]);
+  }
+
+  private get hasReplacements(): boolean {
+    return (this.input.decision?.replacements.length ?? 0) > 0;
   }
 
   private get launched(): readonly string[] {

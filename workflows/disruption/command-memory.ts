@@ -22,30 +22,45 @@ export function remember(
 ): readonly NodeMemory[] {
   if (outcome === undefined || isOfItsPods(cause, outcome) || isRefusal(outcome)) return memory;
   const byNode = new Map(memory.filter(({ at }) => now - at < day).map((each) => [each.node, each]));
-  if (outcome === 'done') {
-    const depth = 1 + Math.max(0, ...candidates.map(({ node, claim }) => depthOf(byNode, node, claim.name)));
-    for (const { node, claim } of candidates) [node, claim.name].forEach((name) => byNode.delete(name));
-    for (const { node, nodePool } of targets) {
-      const known = byNode.get(node)?.depth ?? 0;
-      renew(byNode, { node, nodePool, at: now, depth: Math.max(depth, known) });
-    }
-  } else {
-    for (const { node, nodePool } of candidates) {
-      const known = byNode.get(node);
-      const failures = (known?.failures ?? 0) + 1;
-      renew(byNode, {
-        node,
-        nodePool,
-        at: now,
-        ...(known?.depth === undefined ? {} : { depth: known.depth }),
-        failures,
-        keptUntil: now + backOffMs(failures, failureBackOff),
-        reason: cause,
-        why: `${outcome}: ${reason ?? ''}`.slice(0, 160),
-      });
-    }
-  }
+  if (outcome === 'done') noteMoves(byNode, candidates, targets, now);
+  else noteFailures(byNode, candidates, { why: `${outcome}: ${reason ?? ''}`.slice(0, 160), cause, now });
   return [...byNode.values()].slice(-mostKept);
+}
+
+/** The pods of the candidates are on the targets now. */
+function noteMoves(
+  byNode: Map<string, NodeMemory>,
+  candidates: readonly CandidateRef[],
+  targets: NonNullable<DisruptionFinished['targets']>,
+  now: number,
+): void {
+  const depth = 1 + Math.max(0, ...candidates.map(({ node, claim }) => depthOf(byNode, node, claim.name)));
+  for (const { node, claim } of candidates) [node, claim.name].forEach((name) => byNode.delete(name));
+  for (const { node, nodePool } of targets) {
+    const known = byNode.get(node)?.depth ?? 0;
+    renew(byNode, { node, nodePool, at: now, depth: Math.max(depth, known) });
+  }
+}
+
+function noteFailures(
+  byNode: Map<string, NodeMemory>,
+  candidates: readonly CandidateRef[],
+  { why, cause, now }: { readonly why: string; readonly cause: DisruptionReason; readonly now: number },
+): void {
+  for (const { node, nodePool } of candidates) {
+    const known = byNode.get(node);
+    const failures = (known?.failures ?? 0) + 1;
+    renew(byNode, {
+      node,
+      nodePool,
+      at: now,
+      ...(known?.depth === undefined ? {} : { depth: known.depth }),
+      failures,
+      keptUntil: now + backOffMs(failures, failureBackOff),
+      reason: cause,
+      why,
+    });
+  }
 }
 
 /** Refusals by people are recorded on the NodePools instead. */

@@ -5,6 +5,7 @@ import {
   getExternalWorkflowHandle,
   ParentClosePolicy,
 } from '@temporalio/workflow';
+import { settleAll } from '../../core/at-once.js';
 import { messageOf } from '../../core/error-message.js';
 import { workflowIds } from '../../core/ids.js';
 import type { Outbox } from '../calls/other-workflows.js';
@@ -41,8 +42,7 @@ export class WaveReplacements {
     await oversight.gate();
     progress.enter('replacing', { waitingFor: `${chosen.map(({ node }) => node).join(', ')} to be replaced` });
     const state = { isOver: false };
-    // eslint-disable-next-line stowage/own-outcomes -- it catches what fails inside
-    const replaced = Promise.all(chosen.map((candidate) => this.replace(candidate, waves + 1)));
+    const replaced = settleAll(chosen, (candidate) => this.replace(candidate, waves + 1));
     const all = replaced.finally(() => void (state.isOver = true));
     await Promise.race([all, condition(() => state.isOver || oversight.isAborted || isChanged())]);
     oversight.throwIfAborted();

@@ -167,6 +167,11 @@ class Expiration {
     const refusal = await this.consent(view);
     if (refusal !== undefined) return refusal;
     if (!this.agreed && view.approval !== undefined) return undefined;
+    return this.replaceOrTerminate(view, candidate);
+  }
+
+  /** Takes its turn, and replaces or terminates the node. Undefined if the policy and the node have to be read again. */
+  private async replaceOrTerminate(view: Live, candidate: Candidate): Promise<ExpireNodeResult | undefined> {
     const replacement = this.begin(view);
     await this.oversight.gate();
     const tainted = await this.turn.take('Expired', [candidate], { atMostMs: untilHardDeadlineMs(view) });

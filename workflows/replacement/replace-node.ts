@@ -64,10 +64,9 @@ class ReplaceNodeRun {
   async run(): Promise<ReplaceNodeResult> {
     const { oversight, replacement } = this;
     const { candidate, reason } = this.input;
-    const { claim, node, nodePool } = candidate;
     for (;;) {
       await oversight.gate();
-      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return this.end('gone');
+      if ((await this.activities.kube.viewClaim({ claim: candidate.claim })).state !== 'live') return this.end('gone');
       if (this.withdrawn !== undefined) return this.end('withdrawn', this.withdrawn);
       const tainted = await this.turn.take(reason, [candidate], { until: () => this.withdrawn !== undefined });
       if (tainted === undefined) {
@@ -84,15 +83,24 @@ class ReplaceNodeRun {
         await replacement.undo();
         continue;
       }
-      oversight.passPointOfNoReturn();
-      this.progress.enter('draining', { waitingFor: node });
-      const unlessPaused = { reason, node };
-      const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused, unlessRefused: true } as const;
-      const end = await replacement.drain(request);
-      if (!('why' in end)) return this.end('replaced');
-      await replacement.undoDrain(oversight);
-      if (end.state === 'refused') return this.end('failed', end.why);
+      const ended = await this.drain();
+      if (ended !== undefined) return ended;
     }
+  }
+
+  /** Undefined if a pause kept the node in the last moment. */
+  private async drain(): Promise<ReplaceNodeResult | undefined> {
+    const { oversight, replacement } = this;
+    const { candidate, reason } = this.input;
+    const { claim, node, nodePool } = candidate;
+    oversight.passPointOfNoReturn();
+    this.progress.enter('draining', { waitingFor: node });
+    const unlessPaused = { reason, node };
+    const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused, unlessRefused: true } as const;
+    const end = await replacement.drain(request);
+    if (!('why' in end)) return this.end('replaced');
+    await replacement.undoDrain(oversight);
+    return end.state === 'refused' ? this.end('failed', end.why) : undefined;
   }
 
   end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {
