@@ -178,4 +178,14 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     after(16 * minute);
     expect(await planned()).toEqual(['default/a-0']);
   });
+
+  test('and from the pass that records it on no node is launched for equal pods without room', async () => {
+    putNode('4');
+    putPod('a-0');
+    putPod('a-1');
+    after(9 * minute);
+    expect(await planned()).toHaveLength(1);
+    after(10 * minute);
+    expect(await planned()).toEqual([]);
+  });
 });

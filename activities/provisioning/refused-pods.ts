@@ -37,8 +37,8 @@ interface Refused {
  * be made again.
  */
 export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise<{ readonly isOutdated: boolean }> {
-  const inVain = launchedInVain(deps, plan);
-  const refused = [...leftAlone(deps, plan), ...inVain];
+  const refused = [...leftAlone(deps, plan), ...launchedInVain(deps, plan)];
+  if (refused.length === 0) return { isOutdated: false };
   const byShape = new Map(refused.map((each) => [podShape(each.pod), each]));
   for (const [shape, { pod, nodes, nodePool, isOther }] of byShape) {
     const { namespace = '', name = '' } = pod.metadata;
@@ -53,8 +53,12 @@ export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise
     await rewrite(deps, on, (list, now) => withPodRefusal(list, { ...refusal, isOther }, now));
     deps.log.warn({ ...refusal, nodePool: on }, 'kube-scheduler leaves a pod without the nodes that were there for it');
   }
-  const inForce = refusalsInForce(deps);
-  return { isOutdated: inVain.some(({ pod }) => inForce(pod) !== undefined) };
+  const refusalOf = refusalsInForce(deps);
+  const isRefused = (key: string): boolean => {
+    const pod = podOf(deps, key);
+    return pod !== undefined && refusalOf(pod) !== undefined;
+  };
+  return { isOutdated: plan.newNodeClaims.some(({ pods }) => pods.some(isRefused)) };
 }
 
 /** Forgets refusals of pods of which one has been bound since. */

@@ -13,11 +13,8 @@ const minuteMs = 60_000;
 /** Pods that wait for less may be unknown to what decided; after ten minutes a scheduler that leaves them alone refuses them. */
 const heardMs = 5 * minuteMs;
 const waitedForMs = 9 * minuteMs;
-/**
- * Nodes that may be launched for the same pod within an hour, while no pod like it is bound: refusals rest 5, 10 and 20
- * minutes, and in each round other pods may take the first node before kube-scheduler tries this pod again.
- */
-const mostLaunches = 6;
+/** Nodes that may be launched for the same pod within an hour, while no pod like it is bound. */
+const mostLaunches = 5;
 const launchesWithinMs = 60 * minuteMs;
 
 /** Holds Stowage to pods that kube-scheduler is slow to bind, or never does: their room stays, and is not launched again and again. */
