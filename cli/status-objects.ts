@@ -172,12 +172,13 @@ export function unplacedRows(
   const latest = new Map<string, PodMessage>();
   for (const event of events) {
     const key = podKeyOfEvent(event);
-    const told = { at: event.lastTimestamp ?? '', message: event.message ?? '' };
-    const isPlaced = coming.has(told.message);
+    const reported = { at: event.lastTimestamp ?? '', message: event.message ?? '' };
+    const isPlaced = coming.has(reported.message);
     if (!pending.has(key) || (event.reason !== 'FailedScheduling' && !isPlaced)) continue;
     const known = latest.get(key);
     // Of several events in the same second, one about a planned node is used.
-    if (known === undefined || known.at < told.at || (known.at === told.at && isPlaced)) latest.set(key, told);
+    if (known === undefined || known.at < reported.at || (known.at === reported.at && isPlaced))
+      latest.set(key, reported);
   }
   const planned = plannedSince(claims);
   const byWhy = new Map<string, string[]>();

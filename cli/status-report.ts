@@ -94,9 +94,9 @@ async function explained(client: Client, found: readonly Listed[], isAnswered: b
   let answers = isAnswered;
   for (let i = 0; i < found.length; i += askedAtOnce) {
     const some = found.slice(i, i + askedAtOnce);
-    const told = answers ? await Promise.all(some.map(async (one) => explain(client, one))) : [];
-    answers &&= told.some((one) => one !== undefined);
-    rows.push(...some.map((one, n) => rowOf(one, told[n])));
+    const explanations = answers ? await Promise.all(some.map(async (one) => explain(client, one))) : [];
+    answers &&= explanations.some((one) => one !== undefined);
+    rows.push(...some.map((one, n) => rowOf(one, explanations[n])));
   }
   return rows;
 }
@@ -111,7 +111,10 @@ async function explain(client: Client, { workflowId, runId }: Listed): Promise<E
   }
 }
 
-function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Listed, told?: Explanation): WorkflowRow {
+function rowOf(
+  { workflowId, startTime, typedSearchAttributes: attributes }: Listed,
+  explanation?: Explanation,
+): WorkflowRow {
   const text = (key: typeof searchAttributes.phase): string => attributes.get(key) ?? '';
   return {
     workflowId,
@@ -119,15 +122,15 @@ function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Lis
     nodePool: text(searchAttributes.nodePool),
     nodeClaim: text(searchAttributes.nodeClaim),
     reason: text(searchAttributes.reason),
-    phase: told?.phase ?? text(phase),
+    phase: explanation?.phase ?? text(phase),
     blockedBy: text(blockedBy),
-    waitingFor: told?.waitingFor ?? '',
-    until: told?.until ?? '',
+    waitingFor: explanation?.waitingFor ?? '',
+    until: explanation?.until ?? '',
     startedAt: startTime.toISOString(),
     awaitingApproval: attributes.get(awaitingApproval) === true,
-    facts: told?.facts ?? {},
-    ...(told?.question === undefined ? {} : { question: told.question }),
-    ...(told?.blockedBy === undefined ? {} : { causes: told.blockedBy }),
+    facts: explanation?.facts ?? {},
+    ...(explanation?.question === undefined ? {} : { question: explanation.question }),
+    ...(explanation?.blockedBy === undefined ? {} : { causes: explanation.blockedBy }),
   };
 }
 
@@ -215,14 +218,14 @@ export async function statusReport(given: StatusInput): Promise<StatusReport> {
     isAnswered ? offeringRows(deps) : [],
     isAnswered ? disruptState(deps) : nothingKnown,
   ]);
-  const { capacity, ...told } = people;
+  const { capacity, ...others } = people;
   const pools = objects.pools.map((pool) => ({
     ...pool,
     ...capacity.find(({ nodePool }) => nodePool === pool.nodePool),
   }));
   const under = { workflows: workflows.rows, moreUnderWay: workflows.more };
   const { unread } = reading;
-  return { ...(isAnswered ? {} : { karpenter }), stuck, ...under, unavailable, ...told, ...objects, pools, unread };
+  return { ...(isAnswered ? {} : { karpenter }), stuck, ...under, unavailable, ...others, ...objects, pools, unread };
 }
 
 async function karpenterHolder({ kube, karpenterLease, reading }: StatusDeps): Promise<StatusReport['karpenter']> {

@@ -9,7 +9,7 @@ import { disruptionReasons, type DisruptionReason } from '../api/disruption-reas
 export { disruptionReasons };
 export type { DisruptionReason };
 
-/** Nodes in `alongside`, at most: commands and slots are sent in payloads. */
+/** Nodes in `alongside`, at most: commands are sent in payloads. */
 export const alongsideKept = 300;
 
 export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';

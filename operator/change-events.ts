@@ -17,24 +17,25 @@ type Context = Pick<OperatorContext, 'cache' | 'events'>;
  * not published.
  */
 export function publishChanges({ cache, events }: Context): () => void {
-  const tell = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
+  const publish = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
     events.publish({ regarding: subject, type, reason, message, dedupeBy: [subject.kind, subject.name, message] });
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (type !== 'modified' || previous === undefined) return;
       for (const [kind, reason, message] of claimEvents(previous, object))
-        tell(regarding('NodeClaim', object.metadata), kind, reason, message);
+        publish(regarding('NodeClaim', object.metadata), kind, reason, message);
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type !== 'modified' || previous === undefined || isStopped(previous) === isStopped(object)) return;
       const pool = regarding('NodePool', object.metadata);
-      if (isStopped(object)) tell(pool, 'Warning', 'RolloutStopped', 'Its rollout was stopped: drifted nodes stay');
-      else tell(pool, 'Normal', 'RolloutMayBegin', `Its rollout may begin again${reconsideredBy(object)}`);
+      if (isStopped(object)) publish(pool, 'Warning', 'RolloutStopped', 'Its rollout was stopped: drifted nodes stay');
+      else publish(pool, 'Normal', 'RolloutMayBegin', `Its rollout may begin again${reconsideredBy(object)}`);
     }),
     cache.on('DisruptionPause', ({ type, object }) => {
       const subject = subjectOf(object);
-      if (type === 'deleted') tell(subject, 'Normal', 'DisruptionResumed', `${scopeText(object)} is no longer paused`);
-      else tell(subject, 'Normal', 'DisruptionPaused', `${scopeText(object)} is paused${pauseText(object)}`);
+      if (type === 'deleted')
+        publish(subject, 'Normal', 'DisruptionResumed', `${scopeText(object)} is no longer paused`);
+      else publish(subject, 'Normal', 'DisruptionPaused', `${scopeText(object)} is paused${pauseText(object)}`);
     }),
   ];
   return () => stops.forEach((stop) => stop());

@@ -170,7 +170,10 @@ class Catalogue {
       this.isRead = true;
       return types;
     } catch (error) {
-      log.debug({ nodeClaim: claim.metadata.name, error: messageOf(error) }, 'cannot tell whether the type is offered');
+      log.debug(
+        { nodeClaim: claim.metadata.name, error: messageOf(error) },
+        'cannot find out whether the type is offered',
+      );
       return undefined;
     }
   }

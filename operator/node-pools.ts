@@ -334,7 +334,7 @@ async function missingTypes(
     checkedTypes.set(spec, { types, why });
     return why;
   } catch (error) {
-    log.debug({ nodePool: pool.metadata.name, error: messageOf(error) }, 'cannot tell which instance types suit');
+    log.debug({ nodePool: pool.metadata.name, error: messageOf(error) }, 'cannot find out which instance types suit');
     return before?.why;
   }
 }

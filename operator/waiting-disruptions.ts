@@ -54,7 +54,7 @@ export function watchWaitingDisruptions(context: Context): () => void {
         ]
       : []),
   ];
-  // What was changed while nobody watched.
+  // Changes made while no operator ran.
   queue.add('pauses');
   budgets();
   return () => {

@@ -82,9 +82,9 @@ function whyClosed(context: DisruptionContext, nodePool: string, reason: Disrupt
 function heldBy(running: readonly RunningDisruption[], nodePool: string): string {
   const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
   if (holders.length === 0) return '';
-  const told = holders.slice(0, mostHolders).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
+  const listed = holders.slice(0, mostHolders).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
   const more = holders.length > mostHolders ? ` and ${holders.length - mostHolders} more` : '';
-  return ` (held by ${told.join(', ')}${more})`;
+  return ` (held by ${listed.join(', ')}${more})`;
 }
 
 /** What blocks the replacement of a drifted node. */

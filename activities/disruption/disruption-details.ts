@@ -54,9 +54,9 @@ export function detailsOf(
   { staying, least, waits }: { staying: StayingNodes; least: LeastPossible | undefined; waits: NodeWaits },
 ): DisruptionDetails {
   const names = [...context.pools.keys()].sort();
-  const told = names.slice(0, mostPools);
-  const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
-  const cut = told.length < names.length ? { budgetsCut: true } : {};
+  const listed = names.slice(0, mostPools);
+  const budgets = listed.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
+  const cut = listed.length < names.length ? { budgetsCut: true } : {};
   const parts = {
     budgets,
     ...cut,

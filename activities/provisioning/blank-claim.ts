@@ -8,7 +8,7 @@ import { placementOf } from '../placement.js';
 import { packingInput } from '../../cluster/packing-input.js';
 
 /** A pod without requests that tolerates everything, so that packing launches a node for it. */
-const nobody: Pod = {
+const smallPod: Pod = {
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'static-capacity', namespace: 'default', uid: 'static-capacity' },
@@ -27,8 +27,8 @@ export async function blankClaim(
   const { template, disruption } = pool.spec;
   const dynamic: NodePool = { ...pool, spec: { template, disruption } };
   const input = await packingInput(deps, [dynamic]);
-  const empty = { pods: [nobody], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
-  const key = podKey(nobody);
+  const empty = { pods: [smallPod], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
+  const key = podKey(smallPod);
   const { places } = await placementOf(deps, { ...input, objects: { ...input.objects, ...empty } }, new Set([key]));
   const place = places.get(key);
   if (place?.state === 'launched') return { ...place.claim, pods: [] };

@@ -397,8 +397,8 @@ function validate(object: object, resource: Resource<KubernetesObject>, notes: N
     }
   }
   const verdict = kind === 'EC2NodeClass' ? ec2NodeClassKubeletVerdict(parsed.value as EC2NodeClass) : undefined;
-  const tell = verdict?.reason === 'InvalidKubeletConfiguration' ? refuse : notes.check.bind(notes);
-  for (const { path, message } of verdict?.issues ?? []) tell(path, message);
+  const report = verdict?.reason === 'InvalidKubeletConfiguration' ? refuse : notes.check.bind(notes);
+  for (const { path, message } of verdict?.issues ?? []) report(path, message);
 }
 
 function yaml(value: object): string {

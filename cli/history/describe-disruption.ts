@@ -113,13 +113,13 @@ type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
 /** `repairNode`: the unhealthy condition, its time, and the steps taken. */
 export function repairDescriber(): Describer {
-  let told = '';
+  let shown = '';
   return (step) => {
     const view = callOf<unknown, Unhealthy>(step, 'inspectRepair')?.result;
-    if (view?.condition !== undefined && view.condition !== told) {
-      told = view.condition;
+    if (view?.condition !== undefined && view.condition !== shown) {
+      shown = view.condition;
       const since = view.since === undefined ? '' : ` since ${timeText(view.since)}`;
-      return `unhealthy: ${told}${since}${view.dueAt === undefined ? '' : `, repaired from ${timeText(view.dueAt)}`}`;
+      return `unhealthy: ${shown}${since}${view.dueAt === undefined ? '' : `, repaired from ${timeText(view.dueAt)}`}`;
     }
     const result = resultOf<RepairNodeResult>(step);
     if (result === undefined) return repairPhases.get(phaseOf(step) ?? '') ?? onTheWay(step);

@@ -60,12 +60,12 @@ function substitutes({ trial }: Simulation, { remove, fleetPlan }: Consolidation
   const chosen = new Set<FleetNode>();
   for (const { type, price, claim } of [...fleetPlan.launches].sort((a, b) => b.price - a.price)) {
     const load = trial.loadOf(new Map(claim.members.map(({ podClass, pods }) => [podClass, pods])));
-    const isAsGood = (node: FleetNode): boolean =>
+    const canReplace = (node: FleetNode): boolean =>
       node.instanceType === type
         ? node.price <= price
         : node.price < price * cheaperThan && load.every((amount, d) => amount <= node.state.free[d]!);
     const [best] = remove
-      .filter((node) => !chosen.has(node) && node.open && isAsGood(node))
+      .filter((node) => !chosen.has(node) && node.open && canReplace(node))
       .sort((a, b) => a.price - b.price || byDisturbance(a, b));
     if (best !== undefined) chosen.add(best);
   }

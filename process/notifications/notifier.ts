@@ -44,8 +44,13 @@ export class Notifier {
 
   notify(event: EventToPublish): void {
     const now = (this.options.now ?? Date.now)();
-    const told = cloudEventOf(event, { cluster: this.options.cluster, now, windowMs });
-    if (told === undefined || this.ended.signal.aborted || this.isReportedOfNode(event, told) || this.isKnown(told.id))
+    const cloudEvent = cloudEventOf(event, { cluster: this.options.cluster, now, windowMs });
+    if (
+      cloudEvent === undefined ||
+      this.ended.signal.aborted ||
+      this.isReportedOfNode(event, cloudEvent) ||
+      this.isKnown(cloudEvent.id)
+    )
       return;
     if (this.waiting >= longestQueue) {
       if (this.dropped++ === 0)
@@ -53,7 +58,7 @@ export class Notifier {
       return;
     }
     this.waiting++;
-    this.last = this.last.then(() => this.deliver(told)).finally(() => this.waiting--);
+    this.last = this.last.then(() => this.deliver(cloudEvent)).finally(() => this.waiting--);
   }
 
   /** Resolves when the queue is empty. */

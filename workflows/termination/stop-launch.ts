@@ -41,7 +41,7 @@ export class LaunchStop {
     if (providerId === undefined) return this.settledInstance();
     // The launch then signals the workflows that wait for its node. Its answer is not needed here, since the instance
     // is known.
-    if (mayBeLaunching === true && patched('stop-launch-with-instance')) await this.tell({});
+    if (mayBeLaunching === true && patched('stop-launch-with-instance')) await this.signalLaunch({});
     return providerId;
   }
 
@@ -50,7 +50,7 @@ export class LaunchStop {
     const { claim } = this.input;
     const until = workflowNow() + launchSettlesWithinMs;
     this.deps.progress().enter('stopping the launch', { waitingFor: this.launchId, until });
-    const isDelivered = await this.tell({ replyTo: workflowInfo().workflowId });
+    const isDelivered = await this.signalLaunch({ replyTo: workflowInfo().workflowId });
     if (isDelivered) {
       await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
     }
@@ -61,7 +61,7 @@ export class LaunchStop {
   }
 
   /** Returns whether the launch was still running to get the signal. */
-  private tell(stop: { readonly replyTo?: string }): Promise<boolean> {
+  private signalLaunch(stop: { readonly replyTo?: string }): Promise<boolean> {
     return notify(() => getExternalWorkflowHandle(this.launchId).signal(stopLaunchSignal, stop));
   }
 
