@@ -70,7 +70,7 @@ const ownOutput = {
 /** One request harms no other. */
 const ownServer = 'Serve by requestServer of process/http.ts.';
 
-/** Limits of time are for what waits for ever (vitest.config.mjs). A shorter one of a test fails on a crowded machine. */
+/** Limits of time are for what waits for ever (test/jest/setup.mjs). A shorter one of a test fails on a crowded machine. */
 const ownTimeout = {
   selector: ['callee.name', 'callee.object.name', 'callee.callee.object.name', 'callee.tag.object.name']
     .map(
@@ -78,7 +78,7 @@ const ownTimeout = {
         `CallExpression[${path}=/^(test|it|beforeAll|beforeEach|afterAll|afterEach)$/] > Literal[raw=/^[0-9_]+$/]`,
     )
     .join(', '),
-  message: 'A test and a hook have the time that vitest.config.mjs gives.',
+  message: 'A test and a hook have the time that test/jest/setup.mjs gives.',
 };
 
 export default tseslint.config(

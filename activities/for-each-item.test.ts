@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../core/failures.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { ActivityDeps } from './deps.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { build, type CrdRow, type Patch } from '../test/integration/crd-case-helpers.js';

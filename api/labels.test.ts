@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { Node, Pod } from './kubernetes.js';
 import { annotations, labels, readOfOthers, taints } from './labels.js';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { DomainError } from '../core/failures.js';
 import type { Kind, KubeClient, SelfSubjectAccessReview } from '../kube/port.js';

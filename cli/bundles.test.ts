@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { isBundled, loadOffline, loadOnline } from './bundles.js';
 import { UsageError } from './exit.js';
 import { liveCommands } from './live-commands.js';

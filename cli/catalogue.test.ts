@@ -2,7 +2,7 @@ import http from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { awsLabels } from '../api/aws/labels.js';
 import { labels } from '../api/labels.js';
 import { parseCatalogue } from '../cloud/kwok/catalogue.js';
@@ -80,21 +80,28 @@ afterAll(() => {
 });
 beforeEach(() => {
   [answers, said] = [{ ...account, GetProducts: prices }, ''];
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
     // The SDK of AWS has words for old versions of Node.
     if (String(text).startsWith('stowage: ')) said += String(text);
     return true;
   });
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
-  for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
-  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, join(folder, 'none'));
+  setEnvironment({
+    ...{ AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local', AWS_EC2_METADATA_DISABLED: 'true' },
+    ...{ AWS_REGION: undefined, AWS_DEFAULT_REGION: undefined, AWS_PROFILE: undefined },
+    ...{ AWS_CONFIG_FILE: join(folder, 'none'), AWS_SHARED_CREDENTIALS_FILE: join(folder, 'none') },
+    ...{ METRICS_PORT: undefined, CLOUD_PROVIDER: undefined },
+  });
 });
 afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
+  jest.restoreAllMocks();
 });
+
+function setEnvironment(values: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
 
 const ask = (): Promise<string> => catalogue(['--aws-region', region, '--aws-endpoint-url', endpoint]);
 
@@ -115,7 +122,7 @@ describe('stowage catalogue', () => {
         available,
       ]);
     // A spot price is of the machine with its volume.
-    const spot = expect.closeTo(0.0426, 3) as number;
+    const spot = expect.closeTo(0.0426, 3);
     expect(bought()).toEqual([
       ['on-demand', zones[0], 0.115, true],
       ['spot', zones[0], spot, true],
@@ -182,7 +189,7 @@ describe('stowage catalogue reports invalid settings without a stack trace', () 
   });
 
   test('no credentials: status 1', async () => {
-    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+    setEnvironment({ AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined });
     const { status, said: message } = await failed('--aws-region', region, '--aws-endpoint-url', endpoint);
     expect(status).toBe(1);
     expect(message).toMatch(
@@ -192,8 +199,7 @@ describe('stowage catalogue reports invalid settings without a stack trace', () 
   });
 
   test('invalid settings of a cluster do not matter', async () => {
-    vi.stubEnv('METRICS_PORT', 'none');
-    vi.stubEnv('CLOUD_PROVIDER', 'kwok');
+    setEnvironment({ METRICS_PORT: 'none', CLOUD_PROVIDER: 'kwok' });
     expect(parseCatalogue(await ask())).toHaveLength(2);
   });
 });

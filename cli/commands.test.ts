@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
 import { commandTexts, type CommandName } from './command-texts.js';

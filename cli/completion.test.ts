@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { completionScript, describeCommands, type Described } from './completion.js';
 import { describedCommands } from './program.js';
 

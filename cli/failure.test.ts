@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { DomainError } from '../core/failures.js';
 import { createKubeClient } from '../kube/client.js';
@@ -67,13 +67,14 @@ describe('expected failures print no stack trace', () => {
     );
   });
 
-  test.each([
+  const expected = [
     Object.assign(new Error('spawn aws ENOENT'), { code: 'ENOENT', syscall: 'spawn aws' }),
     Object.assign(new Error('The security token is invalid'), { $fault: 'client', $metadata: {} }),
     Object.assign(new Error('Could not load credentials'), { name: 'CredentialsProviderError', tryNextLink: false }),
     new DOMException('The operation timed out', 'TimeoutError'),
     new DomainError('Unavailable', 'Temporal cannot be reached at localhost:7233: no'),
-  ])('$message: status 1', (error) => {
+  ];
+  test.each(expected.map((error) => [error.message, error] as const))('%s: status 1', (_, error) => {
     expect(failureOf(error)).toEqual({ status: 1, said: `stowage: ${error.message}\n` });
   });
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { chooseWorkflow, findWorkflow, type Found, type NodeOrder } from './find-workflow.js';
 import { RefusedError, type TemporalTarget } from './temporal.js';
 import { refusals } from '../workflows/messages.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { checkNode } from './pause.js';
 
 const check = (get: () => Promise<unknown>): Promise<void> =>

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { AskedQuestion } from '../workflows/messages.js';
 import type { StatusReport, WorkflowRow } from './status-rows.js';
 import { statusText } from './output/status-table.js';

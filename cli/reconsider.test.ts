@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { UsageError } from './exit.js';
 import { pauseCommand } from './pause.js';
 import { settingsCommand } from './settings-command.js';

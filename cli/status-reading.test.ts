@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../core/failures.js';
 import type { KubeClient } from '../kube/port.js';
 import { clusterRows } from './status-objects.js';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { capacityQuery, staysQuery } from '../workflows/messages.js';
 import { disruptState, nothingKnown, statusWorkflows } from './status-report.js';
 import { StatusReading } from './status-reading.js';

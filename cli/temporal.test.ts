@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { ordered, type TemporalTarget } from './temporal.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Kinds, NewObject } from '../kube/port.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { UsageError } from './exit.js';

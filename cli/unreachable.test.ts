@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commandTexts } from './command-texts.js';
 import { exitStatus } from './exit.js';
 import { failureOf } from './failure.js';
@@ -50,7 +50,7 @@ beforeAll(async () => {
 test.each(names)('%s: an unreachable Temporal is reported in one line with its address, and exit status 1', (name) => {
   expect(failures.get(name)).toEqual({
     status: exitStatus.failed,
-    said: expect.stringMatching(/^stowage: Temporal cannot be reached at 127\.0\.0\.1:1: [^\n]+\n$/) as string,
+    said: expect.stringMatching(/^stowage: Temporal cannot be reached at 127\.0\.0\.1:1: [^\n]+\n$/),
   });
 });
 
@@ -58,6 +58,6 @@ test('plan: an unreachable API server is reported at once with its address', asy
   const cloud = ['--cloud-provider', 'kwok', '--instance-types-file-path', 'examples/instance-types.json'];
   expect(await failing(planLive([...cloud, ...settings]))).toEqual({
     status: exitStatus.failed,
-    said: expect.stringMatching(/^stowage: [^\n]*https:\/\/127\.0\.0\.1:1[^\n]*ECONNREFUSED[^\n]*\n$/) as string,
+    said: expect.stringMatching(/^stowage: [^\n]*https:\/\/127\.0\.0\.1:1[^\n]*ECONNREFUSED[^\n]*\n$/),
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { claimAnswer, type ClaimKnown, claimText, whyText, type WhyWorkflow } from './why/claim-answer.js';
 import { lastRuns, why } from './why.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { interruptionNoteOf } from './interruption-note.js';

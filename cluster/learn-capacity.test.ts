@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { annotations, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import { learnCapacity } from './learn-capacity.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { DomainError } from '../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { settleAll, settleInTurn, once } from './at-once.js';
 
 test('work at once: all are awaited, results are in order, the first failure is thrown afterwards', async () => {

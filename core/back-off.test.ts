@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { backOffMs } from './back-off.js';
 
 test('a back-off doubles up to its maximum, however many failures', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { nextRefusal, claimRefusalOf, podsBackedOff, whyBackedOffPool } from './claim-refusals.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');

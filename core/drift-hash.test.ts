@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { hashDrifted, migratedStamp } from './drift-hash.js';
 
 // Rule `drift/hashes`.

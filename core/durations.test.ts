@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DurationError, parseDuration, parseNillableDuration } from './durations.js';
 
 describe('parseDuration', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse as toml } from 'smol-toml';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parse as yaml } from 'yaml';
 import { briefMessageOf, messageOf, parserMessageOf } from './error-message.js';
 
@@ -11,19 +11,19 @@ const serviceError = (message: string, cause?: unknown): Error =>
 describe('the message of an error', () => {
   const grpc = Object.assign(new Error('5 NOT_FOUND: workflow not found'), { details: 'workflow not found' });
 
-  test.each<[unknown, string]>([
-    [new Error('no'), 'no'],
+  test.each<[string, unknown]>([
+    ['no', new Error('no')],
     ['no', 'no'],
-    [undefined, 'undefined'],
-    [serviceError('Failed to query Workflow', grpc), 'Failed to query Workflow: workflow not found'],
+    ['undefined', undefined],
+    ['Failed to query Workflow: workflow not found', serviceError('Failed to query Workflow', grpc)],
     [
-      serviceError('Failed to query Workflow', new Error('connect ECONNREFUSED')),
       'Failed to query Workflow: connect ECONNREFUSED',
+      serviceError('Failed to query Workflow', new Error('connect ECONNREFUSED')),
     ],
-    [serviceError('Failed: workflow not found', grpc), 'Failed: workflow not found'],
-    [serviceError('Failed to query Workflow'), 'Failed to query Workflow'],
-    [new Error('Failed', { cause: grpc }), 'Failed'],
-  ])('%o: %s', (error, message) => {
+    ['Failed: workflow not found', serviceError('Failed: workflow not found', grpc)],
+    ['Failed to query Workflow', serviceError('Failed to query Workflow')],
+    ['Failed', new Error('Failed', { cause: grpc })],
+  ])('%s', (message, error) => {
     expect(messageOf(error)).toBe(message);
   });
 

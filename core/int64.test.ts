@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { int64Of } from './int64.js';
 
 test.each<[string | undefined, bigint | undefined]>([

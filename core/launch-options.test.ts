@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import { admits, allocatableOf, intersects, launchOptions, pinnedLabels } from './launch-options.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { countedValues } from './min-values.js';
 
 const zones = { key: 'topology.kubernetes.io/zone', operator: 'In' as const, values: ['a', 'b', 'c'] };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { isAuthenticated, orderOfPerson, unauthenticated } from './orders.js';
 
 describe('orders of people', () => {

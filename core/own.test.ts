@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { hasOwn, lookUp } from './own.js';
 
 describe('own(): look-ups by keys that users write', () => {

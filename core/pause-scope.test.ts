@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { pauseStops } from './pause-scope.js';
 
 const node = { node: 'node-1', nodePool: 'gpu' };

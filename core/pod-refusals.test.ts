@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { podRefusalsOf, withPodRefusal } from './pod-refusals.js';
 import type { PodRefusal } from './pod-refusals.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, Pod } from '../api/kubernetes.js';
 import { withResizedRequests } from './pod-resize.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import {

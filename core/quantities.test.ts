@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { formatResource, parseQuantity, QuantityError, parseResource, parseResources } from './quantities.js';
 
 describe('parseQuantity', () => {

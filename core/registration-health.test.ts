@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { instanceEnded, registrationHealth, whyFailingPoolRests, withRegistration } from './registration-health.js';
 
 const subject = { poolGeneration: 1, nodeClassGeneration: 3 };

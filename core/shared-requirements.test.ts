@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { InstanceType } from './instance-type.js';
 import { SharedRequirements } from './shared-requirements.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { cutText, compareText, onOneLine, printable, snakeCase } from './text.js';
 
 test('a text within the limit is unchanged, a longer one is cut and says its length', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { unavailableMs, UnavailableOfferings } from './unavailable-offerings.js';
 
 const refusal = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot', reason: 'InsufficientInstanceCapacity' };

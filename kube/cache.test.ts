@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
 import { DomainError } from '../core/failures.js';
 import { createManualClock } from '../test/builders/manual-clock.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Node } from '../api/kubernetes.js';
@@ -201,8 +201,8 @@ describe('the client, when the API server', () => {
   });
 
   test.each([
-    ...calls,
-    ['create', () => client.create('NodeClaim', { metadata: object } as never), undefined] as const,
+    ...calls.map(([name, call]) => [name, call] as const),
+    ['create', () => client.create('NodeClaim', { metadata: object } as never)] as const,
   ])('does not serve the resource, %s does not report the object as gone', async (_, call) => {
     answer = (_request, response) => {
       response.writeHead(404, { 'content-type': 'text/plain' });
@@ -210,7 +210,7 @@ describe('the client, when the API server', () => {
     };
     await expect(call()).rejects.toMatchObject({
       type: 'Unavailable',
-      message: expect.stringMatching(/: the API server does not serve this resource: 404 page not found$/) as string,
+      message: expect.stringMatching(/: the API server does not serve this resource: 404 page not found$/),
     });
   });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../core/failures.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import type { FakeKube } from '../test/simulation/kube/fake.js';

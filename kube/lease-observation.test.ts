@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Lease } from '../api/kubernetes.js';
 import { observed, notObserved, unobserved } from './lease-observation.js';
 import type { LeaseObservation } from './lease-observation.js';

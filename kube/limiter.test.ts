@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { backoff, createRateLimiter } from './limiter.js';
 
 // Rule `settings/client-rate`.

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { ClusterObjects } from '../packing/types.js';
 import { createClusterCache } from './cache.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { isTrue, timestamp, transitionOf } from '../core/conditions.js';
 import { labels } from '../api/labels.js';
@@ -131,7 +131,7 @@ describe('pod events and consolidateAfter', () => {
 
   test("a pod event is written whatever the claim's resourceVersion: other writes cause no conflict (consolidation/last-pod-event)", async () => {
     await start('30s');
-    const patch = vi.spyOn(world.kube, 'patch');
+    const patch = jest.spyOn(world.kube, 'patch');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
     await world.deps.cache.until(() => !isConsolidatable(), AbortSignal.timeout(5000));
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Kind } from '../kube/port.js';
 import { finalizers, labels } from '../api/labels.js';
 import { DomainError } from '../core/failures.js';

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers from '@sinonjs/fake-timers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { finalizers, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -221,7 +222,8 @@ describe("the operator's workflows for NodeClaims", () => {
   });
 
   test('a node that is Ready soon after it joined signals its launch once, another one after a while (registration/in-one-step)', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    stops.push(() => clock.uninstall());
     const status = (providerID: string): object => ({ status: { providerID } });
     const put = (name: string, ready: 'True' | 'False'): void =>
       void world.kube.put('Node', {
@@ -235,15 +237,14 @@ describe("the operator's workflows for NodeClaims", () => {
     const signalled = (): string[] => calls.filter((call) => call.startsWith('nodeChanged'));
     for (const name of ['soon', 'late']) put(name, 'False');
     await world.synced();
-    await vi.advanceTimersByTimeAsync(1000);
+    await clock.tickAsync(1000);
     expect(signalled()).toEqual([]);
     put('soon', 'True');
     await world.synced();
-    await vi.advanceTimersByTimeAsync(500);
+    await clock.tickAsync(500);
     expect(signalled()).toEqual(['nodeChanged uid-soon']);
 
-    await vi.advanceTimersByTimeAsync(10_000);
-    vi.useRealTimers();
+    await clock.tickAsync(10_000);
 
     expect(signalled()).toEqual(['nodeChanged uid-soon', 'nodeChanged uid-late']);
   });

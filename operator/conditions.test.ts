@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { capacityBuffers } from '../api/autoscaling/capacity-buffer.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { shortfalls } from './consistency.js';
 
 describe("shortfalls of a node's resources (registration/consistency)", () => {

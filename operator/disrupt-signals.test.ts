@@ -1,15 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '../test/simulation/silent.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import type { Starter } from './starter.js';
 
 describe('DisruptSignals to the disrupt workflow', () => {
+  let clock: Clock;
   let told: number;
   let failing: boolean;
   let news: DisruptSignals;
 
   beforeEach(() => {
-    vi.useFakeTimers();
+    clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     told = 0;
     failing = false;
     const disrupt = (): Promise<void> => {
@@ -21,30 +23,30 @@ describe('DisruptSignals to the disrupt workflow', () => {
   });
   afterEach(() => {
     news.stop();
-    vi.useRealTimers();
+    clock.uninstall();
   });
 
   test('send the first of many signals within five seconds at once, and one more after them', async () => {
     for (let i = 0; i < 100; i++) news.signal();
-    await vi.advanceTimersByTimeAsync(10);
+    await clock.tickAsync(10);
     expect(told).toBe(1);
     for (let i = 0; i < 100; i++) news.signal();
-    await vi.advanceTimersByTimeAsync(10);
+    await clock.tickAsync(10);
     expect(told).toBe(1);
-    await vi.advanceTimersByTimeAsync(4000);
+    await clock.tickAsync(4000);
     expect(told).toBe(1);
-    await vi.advanceTimersByTimeAsync(1000);
+    await clock.tickAsync(1000);
     expect(told).toBe(2);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await clock.tickAsync(10_000);
     expect(told).toBe(2);
   });
 
   test('are sent again after a failure', async () => {
     failing = true;
     news.signal();
-    await vi.advanceTimersByTimeAsync(3000);
+    await clock.tickAsync(3000);
     failing = false;
-    await vi.advanceTimersByTimeAsync(3000);
+    await clock.tickAsync(3000);
     expect(told).toBe(1);
   });
 });

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createClusterCache } from '../kube/cache.js';
 import type { ClusterCache } from '../kube/port.js';
 import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
@@ -8,6 +9,7 @@ import { annotations, labels } from '../api/labels.js';
 import { watchDisruptionInputs } from './disruption-inputs.js';
 
 describe('changes that are signalled to disrupt', () => {
+  let clock: Clock | undefined;
   let kube: FakeKube;
   let cache: ClusterCache;
   let told: string[];
@@ -45,7 +47,7 @@ describe('changes that are signalled to disrupt', () => {
     watch();
   });
   afterEach(() => {
-    vi.useRealTimers();
+    clock?.uninstall();
     stop();
     stopping.controller.abort();
   });
@@ -115,19 +117,19 @@ describe('changes that are signalled to disrupt', () => {
       );
     node({});
     stop();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout'] }));
     watch();
-    await vi.advanceTimersByTimeAsync(5000);
+    await timers.tickAsync(5000);
     const before = count('news');
 
     node({ 'agent.example.com/seen-at': '1' });
     await seen('agent.example.com/seen-at');
-    await vi.advanceTimersByTimeAsync(5000);
+    await timers.tickAsync(5000);
     expect(count('news')).toBe(before);
 
     node({ 'agent.example.com/seen-at': '1', 'karpenter.sh/do-not-disrupt': 'true' });
     await seen('karpenter.sh/do-not-disrupt');
-    await vi.advanceTimersByTimeAsync(5000);
+    await timers.tickAsync(5000);
     expect(count('news')).toBe(before + 1);
   });
 

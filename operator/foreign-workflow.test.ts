@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { taskQueues } from '../workflows/messages.js';
 import { foreignIn } from './foreign-workflow.js';

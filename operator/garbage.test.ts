@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Lease, Node } from '../api/kubernetes.js';
 import { annotations, finalizers, instanceTags, labels } from '../api/labels.js';
 import type { CloudInstance } from '../cloud/port.js';
@@ -6,6 +6,7 @@ import { DomainError } from '../core/failures.js';
 import { type ActivityWorld, createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import { collectInstances, collectLost, findLost, watchGarbage } from './garbage.js';
 import type { OperatorContext } from './context.js';
+import { until } from '../test/builders/until.js';
 import { failingLoops, LeaderLoops } from './stuck/leader-loops.js';
 
 describe('garbage collection of instances, claims and Nodes', () => {
@@ -303,7 +304,7 @@ let looks: () => number;
 
 beforeEach(async () => {
   world = await createActivityWorld();
-  const now = vi.fn(() => world.clock.now);
+  const now = jest.fn(() => world.clock.now);
   looks = () => now.mock.calls.length;
   loops = new LeaderLoops(world.deps, lease);
   stop = watchGarbage({ ...world.deps, now } as unknown as OperatorContext, loops);
@@ -328,16 +329,17 @@ const nodes = (): unknown[] => world.kube.objects('Node').map(({ metadata }) => 
 // Rule `garbage-collection/nodes-without-claim`.
 test('a Node without a claim is checked at once, and released at a second check half a minute later', async () => {
   await deleted('n1');
-  await vi.waitFor(() => expect(looks()).toBe(1));
+  await until(() => looks() === 1);
   world.clock.now += 29_000;
   await deleted('n2');
-  await vi.waitFor(() => expect(looks()).toBe(2));
+  await until(() => looks() === 2);
   expect(nodes()).toEqual(['n1', 'n2']);
 
   world.clock.now += 1000;
   await deleted('n3');
 
-  await vi.waitFor(() => expect(nodes()).toEqual(['n2', 'n3']));
+  await until(() => nodes().length < 3);
+  expect(nodes()).toEqual(['n2', 'n3']);
 });
 
 test('a Node with a claim is not collected until the claim is gone', async () => {
@@ -349,7 +351,7 @@ test('a Node with a claim is not collected until the claim is gone', async () =>
   world.kube.remove('NodeClaim', { name: 'c1' });
   await world.synced();
 
-  await vi.waitFor(() => expect(looks()).toBe(1));
+  await until(() => looks() === 1);
 });
 
 describe('a collection that fails', () => {
@@ -375,12 +377,14 @@ describe('a collection that fails', () => {
     }
     world.cloud.failNext(call, new DomainError('Unavailable', 'no answer'));
     await deleted('n1');
-    await vi.waitFor(() => expect(loops.all).toEqual([{ loop: 'collectGarbage', since: world.clock.now, why }]));
+    await until(() => loops.all.length > 0);
+    expect(loops.all).toEqual([{ loop: 'collectGarbage', since: world.clock.now, why }]);
     expect(said()).toEqual(loops.all);
 
     await deleted('n2');
 
-    await vi.waitFor(() => expect(said()).toEqual([]));
+    await until(() => loops.all.length === 0);
+    expect(said()).toEqual([]);
     expect(loops.all).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition } from '../api/kubernetes.js';

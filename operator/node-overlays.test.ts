@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { nodeOverlays } from '../api/karpenter/node-overlay.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';

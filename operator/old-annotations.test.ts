@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../api/kubernetes.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { OperatorContext } from './context.js';

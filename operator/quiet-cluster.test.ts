@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
@@ -8,6 +9,7 @@ import { watchPendingPods } from './pending-pods.js';
 import type { Starter } from './starter.js';
 
 describe('the operator in a cluster in which nothing happens', () => {
+  let clock: Clock;
   let world: ActivityWorld;
   let signals: number[];
   let stop: () => void;
@@ -15,11 +17,11 @@ describe('the operator in a cluster in which nothing happens', () => {
   beforeEach(async () => {
     world = await createActivityWorld();
     [signals, stop] = [[], () => undefined];
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   });
   afterEach(() => {
     stop();
-    vi.useRealTimers();
+    clock.uninstall();
     world.stop();
   });
 
@@ -44,16 +46,16 @@ describe('the operator in a cluster in which nothing happens', () => {
   const pass = async (seconds: number): Promise<void> => {
     for (let second = 0; second < seconds; second++) {
       world.clock.now += 1000;
-      await vi.advanceTimersByTimeAsync(1000);
+      await clock.tickAsync(1000);
     }
   };
 
   // Rule `provisioning/signalled-again`.
   test('does not poll for pending pods; while one pends it signals provision at growing intervals', async () => {
-    const timers = vi.getTimerCount();
+    const timers = clock.countTimers();
     stop = watchPendingPods(context());
     await world.synced();
-    expect(vi.getTimerCount()).toBe(timers);
+    expect(clock.countTimers()).toBe(timers);
 
     putPod();
     await world.synced();
@@ -71,7 +73,7 @@ describe('the operator in a cluster in which nothing happens', () => {
     putPod('node-a');
     await world.synced();
     await pass(10);
-    expect([signals.length, vi.getTimerCount()]).toEqual([before + 1, timers]);
+    expect([signals.length, clock.countTimers()]).toEqual([before + 1, timers]);
   });
 
   test('pods are signalled once, a second after the last new one and at most ten after the first (provisioning/batch-window)', async () => {
@@ -84,7 +86,7 @@ describe('the operator in a cluster in which nothing happens', () => {
         await world.synced();
         for (let passed = 0; passed < everyMs; passed += 100) {
           world.clock.now += 100;
-          await vi.advanceTimersByTimeAsync(100);
+          await clock.tickAsync(100);
         }
       }
       return signals.slice(before).map((at) => at - began);
@@ -118,15 +120,15 @@ describe('the operator in a cluster in which nothing happens', () => {
     });
     stop = watchNodePools({ ...own, cloud: counting });
     await world.deps.cache.until(() => counted() === 0, AbortSignal.timeout(5000));
-    await vi.advanceTimersByTimeAsync(60_000);
+    await clock.tickAsync(60_000);
     const before = looks;
-    await vi.advanceTimersByTimeAsync(600_000);
+    await clock.tickAsync(600_000);
     expect(looks - before).toBe(10);
 
     const capacity = { cpu: '4', memory: '16Gi' };
     world.kube.put('NodeClaim', nodeClaim('a', { status: { providerID: 'fake:///a/i-1', capacity } }));
     await world.synced();
-    await vi.advanceTimersByTimeAsync(5000);
+    await clock.tickAsync(5000);
     await world.synced();
     expect(counted()).toBe(1);
   });

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../core/failures.js';
 import { isTrue } from '../core/conditions.js';
 import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { until } from '../test/builders/until.js';
 import type { OperatorContext } from './context.js';
 import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodeOverlays } from './node-overlays.js';
@@ -59,7 +60,7 @@ describe('operator writes that the API server refuses', () => {
     stops.push(watchNodePools(context()));
 
     await isSeen(() => isTrue(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'Ready'));
-    await expect.poll(() => toldOf('NodePool', 'default')).toBe(true);
+    await until(() => toldOf('NodePool', 'default'));
   });
 
   test('a node class whose annotations are refused gets its status', async () => {
@@ -76,7 +77,7 @@ describe('operator writes that the API server refuses', () => {
     await expect(resolveNodeClass(own, 'EC2NodeClass', 'default')).rejects.toThrow('policy says no');
     expect((await world.kube.get('EC2NodeClass', { name: 'default' }))?.status).toMatchObject(ready);
     stops.push(watchNodeClasses(own));
-    await expect.poll(() => toldOf('EC2NodeClass', 'default')).toBe(true);
+    await until(() => toldOf('EC2NodeClass', 'default'));
   });
 
   test('a call denied by the cloud is not reported as a refused write', async () => {
@@ -94,8 +95,8 @@ describe('operator writes that the API server refuses', () => {
     stops.push(watchNodeOverlays(context()));
 
     const conditionsOf = (name: string) => world.kube.objects('NodeOverlay').find(({ metadata }) => metadata.name === name)?.status?.conditions; // prettier-ignore
-    await expect.poll(() => isTrue(conditionsOf('b'), 'Ready')).toBe(true);
+    await until(() => isTrue(conditionsOf('b'), 'Ready'));
     expect(conditionsOf('a')).toBeUndefined();
-    await expect.poll(() => toldOf('NodeOverlay', 'a')).toBe(true);
+    await until(() => toldOf('NodeOverlay', 'a'));
   });
 });

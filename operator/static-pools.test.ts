@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { labels } from '../api/labels.js';
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { createActivityWorld, nodeClaim, nodePool, ready } from '../test/builders/activity-world.js';

@@ -1,14 +1,18 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '../test/simulation/silent.js';
+import { until } from '../test/builders/until.js';
 import { WorkQueue } from './work-queue.js';
 
+let clock: Clock | undefined;
+
 afterEach(() => {
-  vi.useRealTimers();
+  clock?.uninstall();
 });
 
 describe('WorkQueue of keys', () => {
   test('a key added again and again is handled at its first time', async () => {
-    vi.useFakeTimers();
+    const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
     const started = Date.now();
     const ranAt: number[] = [];
     const queue = new WorkQueue(
@@ -22,7 +26,7 @@ describe('WorkQueue of keys', () => {
 
     for (let asked = 0; asked < 20; asked++) {
       queue.addAfter('a', 100);
-      await vi.advanceTimersByTimeAsync(60);
+      await timers.tickAsync(60);
     }
     queue.stop();
     // Every 100 ms after the first call that found no timer.
@@ -30,13 +34,13 @@ describe('WorkQueue of keys', () => {
   });
 
   test('a key added with a shorter delay is handled sooner', () => {
-    vi.useFakeTimers();
+    const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
     const ran: string[] = [];
     const queue = new WorkQueue('test', (key) => Promise.resolve(void ran.push(key)), silentLog);
 
     queue.addAfter('a', 60_000);
     queue.addAfter('a', 100);
-    vi.advanceTimersByTime(100);
+    timers.tick(100);
     queue.stop();
     expect(ran).toEqual(['a']);
   });
@@ -99,7 +103,3 @@ describe('WorkQueue of keys', () => {
     queue.stop();
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { filtered, isSameList, joined, mapped } from './lists.js';
 
 describe('list helpers', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { Plan } from './types.js';
 import { placesOf, whyNoPlace } from './places.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { sortFew } from './sort-few.js';
 
 const random = (seed: number) => (n: number) => ((n + 1) * seed * 2654435761) % 7;

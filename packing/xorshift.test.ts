@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Xorshift } from './xorshift.js';
 
 test('Xorshift gives the numbers of xorshift32 without the highest bit, the same for the same seed', () => {

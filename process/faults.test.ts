@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { build } from 'esbuild';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { faultReporter } from './faults.js';
 
 test('an error of the process is logged once for each message, and counted each time', () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import type { FakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { FakeCloud } from '../test/simulation/cloud/fake.js';
 import type { CloudProvider, LaunchRequest } from '../cloud/port.js';
 import { DomainError } from '../core/failures.js';

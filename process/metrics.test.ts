@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
 import { metricsText } from './http.js';
 import { exportSdkMetrics } from './metrics.js';

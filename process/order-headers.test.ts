@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { orderHeaders } from '../core/orders.js';

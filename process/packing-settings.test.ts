@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { packingSettings, defaultSpreadOf } from './packing-settings.js';
 import { readSettings, SettingsError } from './settings.js';
 

@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { listenLocally } from '../test/builders/local-server.js';
 import { withRegion } from './region.js';
 import { readSettings } from './settings.js';

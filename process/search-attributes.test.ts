@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { searchAttributes } from '../workflows/messages.js';
 import type { WorkflowEngine } from '../operator/workflow-reconciler.js';
@@ -125,10 +125,11 @@ describe('a namespace that was recreated while the process runs', () => {
     expect(await engineOf(error).running()).toEqual(new Set(['c/provision']));
   });
 
-  test.each([grpcError(3, 'invalid page token'), grpcError(14, 'no search attribute')])(
-    'is left alone for other failures (%s)',
-    async (error) => {
-      await expect(engineOf(error).running()).rejects.toBe(error);
-    },
-  );
+  test.each([
+    [3, 'invalid page token'],
+    [14, 'no search attribute'],
+  ])('is left alone for other failures (%i: %s)', async (code, details) => {
+    const error = grpcError(code, details);
+    await expect(engineOf(error).running()).rejects.toBe(error);
+  });
 });

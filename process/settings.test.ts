@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { describeSettings, readSettings, SettingsError } from './settings.js';
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
 import { JobThread, type JobThreadOptions } from './job-thread.js';

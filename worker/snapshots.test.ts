@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { plan } from '../packing/plan.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import { instanceType, packingInput, pod, podsOf } from '../test/builders/packing-fixtures.js';

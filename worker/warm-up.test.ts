@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
 import { crowd, leftovers, mixedCluster, warmUp } from './warm-up.js';

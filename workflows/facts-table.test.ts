@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { factsTable } from './facts-table.js';
 
 test('a facts table keeps any text of people in its cell', () => {

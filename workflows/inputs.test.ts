@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import * as workflows from './index.js';
 import { workflowIds } from '../core/ids.js';
 import { inputShapes, malformedInput, wrongId } from './inputs.js';

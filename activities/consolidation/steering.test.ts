@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Taint } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { annotations } from '../../api/labels.js';
 import { nodePool } from '../../test/builders/activity-world.js';
 import { recordsText, type PoolRecords } from '../../cluster/pool-records.js';
@@ -48,7 +48,7 @@ test('the annotation of records is limited in size: the latest rejections are ke
   expect(text).toContain('"at":199');
 
   const one = { uid: 'u'.repeat(36), owner: 'o'.repeat(60), reason: 'Empty', at } as const;
-  expect(recordsText({ ...nothing, disrupting: Array.from({ length: 1000 }, () => one) })).toBeTypeOf('string');
+  expect(typeof recordsText({ ...nothing, disrupting: Array.from({ length: 1000 }, () => one) })).toBe('string');
   expect(recordsText({ ...nothing, disrupting: Array.from({ length: 2000 }, () => one) })).toBeUndefined();
   expect(recordsText(nothing)).toBeNull();
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { launchesFingerprint } from './search-fingerprint.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { StableSince } from './stable-since.js';
 
 const now = 1_000_000;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { interruptionNoteOf, noteInterruption } from '../../cluster/interruption-note.js';

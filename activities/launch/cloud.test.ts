@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { CloudProvider } from '../../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import { createCloudActivities } from './cloud.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { InitializationBatches } from './initialization-batches.js';
 
 describe('batches of nodes that become initialized', () => {

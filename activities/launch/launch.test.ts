@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
@@ -282,7 +282,7 @@ describe('launching a claim', () => {
 
   test('a claim whose instance the cache has is not read from the API server, and one that the cache lacks is', async () => {
     await launched();
-    const read = vi.spyOn(world.kube, 'get');
+    const read = jest.spyOn(world.kube, 'get');
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ reason: 'NodeNotFound' });
     expect(read.mock.calls).toEqual([['NodeClaim', { name: 'c1' }]]);
     await putNode({});
@@ -296,12 +296,12 @@ describe('launching a claim', () => {
   test('a node is counted as created once, also where the cache has not seen its registration yet', async () => {
     await launched();
     await putNode({ ready: false });
-    const count = vi.spyOn(world.deps.metrics, 'count');
+    const count = jest.spyOn(world.deps.metrics, 'count');
     const [seen, node] = [world.deps.cache.get('NodeClaim', claim), world.deps.cache.get('Node', { name: 'n1' })!];
-    const get = vi
+    const get = jest
       .spyOn(world.deps.cache, 'get')
       .mockImplementation((kind: Kind) => (kind === 'NodeClaim' ? seen : undefined));
-    const all = vi.spyOn(world.deps.cache, 'all').mockImplementation((kind: Kind) => (kind === 'Node' ? [node] : []));
+    const all = jest.spyOn(world.deps.cache, 'all').mockImplementation((kind: Kind) => (kind === 'Node' ? [node] : []));
     for (let attempt = 0; attempt < 2; attempt++) await launch.syncNode({ claim });
 
     expect(count.mock.calls.filter(([name]) => name === 'nodes_created_total')).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { timeText } from '../../core/time.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Pod } from '../../api/kubernetes.js';

@@ -1,5 +1,5 @@
 import { activePauses } from '../../cluster/pauses.js';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';

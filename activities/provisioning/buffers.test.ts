@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { capacityBuffers } from '../../api/autoscaling/capacity-buffer.js';
 import { labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';

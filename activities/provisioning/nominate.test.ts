@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Condition, Pod, PodSpec } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';

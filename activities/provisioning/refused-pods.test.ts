@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
@@ -152,13 +152,11 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     await planned();
     const why = `kube-scheduler left it without node n-c1, which was there for it, and says: ${said}`;
     const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
-    expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) as string });
+    expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) });
     const pools = world.kube.objects('NodePool');
     const engine = { workflows: [], missing: [], foreign: [], queues: [], failed: [], paused: [] };
     const found = findStuck({ now: world.clock.now, loops: [], pods: [], pools, engine });
-    expect(found).toMatchObject([
-      { kind: 'pods', subject: 'pod/default/a-0', why: expect.stringContaining(why) as string },
-    ]);
+    expect(found).toMatchObject([{ kind: 'pods', subject: 'pod/default/a-0', why: expect.stringContaining(why) }]);
   });
 
   test('is waited for ten minutes if it fits there as far as packing knows', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Condition } from '../../api/kubernetes.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { annotations, labels } from '../../api/labels.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { blockerName } from '../../core/text.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { finalizers } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
@@ -41,7 +41,7 @@ describe('deleting a NodeClaim while a pause is in force', () => {
 
     const start = await begin();
 
-    expect(start).toMatchObject({ state: 'paused', why: expect.stringMatching(/ is paused by .*: audit$/) as string });
+    expect(start).toMatchObject({ state: 'paused', why: expect.stringMatching(/ is paused by .*: audit$/) });
     expect(isDeleted()).toBe(false);
   });
 

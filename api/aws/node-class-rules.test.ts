@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
 import { ec2NodeClasses, type AmiFamily } from './ec2-node-class.js';
 import { kubeletFields, understoodKubeletFields } from './kubelet-fields.js';

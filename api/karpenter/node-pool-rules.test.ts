@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
 import { nodeOverlayIssues } from './node-overlay-rules.js';
 import { nodeOverlays } from './node-overlay.js';

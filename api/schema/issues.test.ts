@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { formatPath, issue, showFound, valueAt } from './issues.js';
 
 test('issues write a path as Kubernetes does', () => {

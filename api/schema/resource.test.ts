@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { nodeClaims } from '../karpenter/node-claim.js';
 import { nodePools } from '../karpenter/node-pool.js';
 import { ec2NodeClasses } from '../aws/ec2-node-class.js';

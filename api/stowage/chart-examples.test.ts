@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { disruptionPolicyIssues } from './disruption-policy-rules.js';
 import { disruptionPolicies } from './disruption-policy.js';

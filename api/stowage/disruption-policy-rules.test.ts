@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
 import { disruptionPolicyIssues } from './disruption-policy-rules.js';
 import { disruptionPolicies } from './disruption-policy.js';

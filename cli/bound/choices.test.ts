@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Choices, splitByCount, withRanges } from './choices.js';
 import type { Market, MarketProblem } from './market.js';
 import { cheapestBins } from '../../test/builders/cheapest-bins.js';

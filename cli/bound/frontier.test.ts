@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { frontierOf } from './frontier.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { cheapestBins } from '../../test/builders/cheapest-bins.js';
 import type { MarketProblem } from './market.js';
 import { patternBound } from './pattern-bound.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { CloudAccount } from '../../cloud/port.js';
 import { DomainError } from '../../core/failures.js';
 import { createFakeKube } from '../../test/simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import { type Check, failed, okCheck, runChecks, skipped, someOf, warning } from './check.js';
 

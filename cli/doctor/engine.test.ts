@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { ObservedQueue } from '../../operator/stuck/observed.js';
 import { createEngineReader, namespaceCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
 import { oldestTemporal } from '../../process/engine-version.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { clockCheck, clusterNameCheck, regionCheck } from './installation.js';
 import { createFakeKube } from '../../test/simulation/kube/fake.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { WorkflowKind } from '../../core/ids.js';
 import { lifeText } from '../history.js';
 import { lifeOf } from './life.js';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import proto from '@temporalio/proto';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { parseWorkflowId } from '../../core/ids.js';

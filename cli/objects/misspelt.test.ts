@@ -1,5 +1,5 @@
 import * as kubernetes from '@kubernetes/client-node';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { misspeltFields, type Check } from './check.js';
 import { builtInShapes } from './shapes.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { frontierOf } from '../bound/frontier.js';
 import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { frontierDocument, frontierText } from './frontier.js';

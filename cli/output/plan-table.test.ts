@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { Plan } from '../../packing/types.js';
 import { planDocument } from './plan-json.js';
 import { planText } from './plan-table.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { poolTable } from './status-table.js';
 
 const pool = (nodePool: string, prices: object) => ({

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { ordersIn, readActivity } from './read-activity.js';
 import type { Run, Step } from '../history/records.js';
 

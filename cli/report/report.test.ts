@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { reportText } from './report-table.js';
 import type { Activity, DoneRow, Measured } from './activity.js';
 import { reportPage } from './page.js';

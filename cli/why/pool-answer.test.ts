@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { StatusReport } from '../status-rows.js';
 import { poolAnswer, type PoolKnown } from './pool-answer.js';

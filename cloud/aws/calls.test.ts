@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from '@jest/globals';
 import { listenLocally } from '../../test/builders/local-server.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { createCalls, signedHeaders } from './calls.js';

@@ -1,5 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { AmiFamily } from '../../api/aws/ec2-node-class.js';
 import { allocatableOf } from '../../core/launch-options.js';
 import { eniPods, kubeReservedCpu, machineResources } from './capacity.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/failures.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { Batcher } from './instances.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { type AccountDeps, asDryRuns, createAccount, DryRun, type DryRunDeps, triedReads } from './dry-run.js';
@@ -101,7 +101,9 @@ describe('account', () => {
         get: (_, name: string) => new Map(Object.entries(answers)).get(name) ?? (() => Promise.reject(wouldDo)),
       },
     ) as AccountDeps['calls'];
-    const dryRun = vi.fn<AccountDeps['dryRun']>(() => Promise.resolve({ type: 'ValidationSucceeded', status: 'True' }));
+    const dryRun = jest.fn<AccountDeps['dryRun']>(() =>
+      Promise.resolve({ type: 'ValidationSucceeded', status: 'True' }),
+    );
     return { ...createAccount({ calls, region: 'us-west-2', queueName, dryRun }), dryRun };
   }
 
@@ -161,7 +163,7 @@ describe('account', () => {
     const calls = (answers: object): Parameters<typeof asDryRuns>[0] => answers as Parameters<typeof asDryRuns>[0];
 
     test('a launch template is made by a dry run alone', async () => {
-      const createLaunchTemplate = vi.fn<(input: object) => Promise<never>>(() => Promise.reject(wouldDo));
+      const createLaunchTemplate = jest.fn<(input: object) => Promise<never>>(() => Promise.reject(wouldDo));
       const input = { LaunchTemplateName: 'a', LaunchTemplateData: {} };
       await asDryRuns(calls({ createLaunchTemplate })).createLaunchTemplate(input);
 

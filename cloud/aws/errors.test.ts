@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { failures, isDomainError } from '../../core/failures.js';
 import { refusal } from '../../test/builders/aws-world.js';
 import { knownErrors } from './errors.js';

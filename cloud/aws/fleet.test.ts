@@ -1,5 +1,5 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { type FleetInput, fleetRequest, readFleetErrors, withinConfigs } from './fleet.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';

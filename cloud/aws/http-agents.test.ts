@@ -4,7 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { listenLocally } from '../../test/builders/local-server.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { createCalls } from './calls.js';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { iamActions, iamPolicy, impliedActions } from './iam-policy.js';
 import { cloudFormationYaml, policyJson } from './iam-template.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Image } from '@aws-sdk/client-ec2';
 import { refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { AwsCalls } from './calls.js';

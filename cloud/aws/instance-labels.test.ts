@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { instanceLabels } from './instance-labels.js';
 
 const enclaves = 'karpenter.k8s.aws/nitro-sandbox';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { fitsInterfaces } from './instance-types.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { AwsCalls } from './calls.js';
 import { InterruptionQueue } from './interruption-queue.js';
 

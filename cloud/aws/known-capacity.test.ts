@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { KnownCapacity } from './known-capacity.js';
 
 const seen = (capacity: Record<string, number>, expected: Record<string, number>) => ({

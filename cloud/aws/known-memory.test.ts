@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { KnownMemory } from './known-memory.js';
 
 const mebi = 2 ** 20;

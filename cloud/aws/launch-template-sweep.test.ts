@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { AwsCalls } from './calls.js';
 import { LaunchTemplates } from './launch-template.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import type { AwsCalls } from './calls.js';
 import { LaunchTemplates, templateData } from './launch-template.js';

@@ -1,5 +1,5 @@
 import type { CreateFleetCommandInput, CreateFleetError } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import { nodeClaim } from '../../test/builders/activity-world.js';
 import type { InstanceType } from '../../core/instance-type.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { Batcher } from './instances.js';
 import { Cached, CachedByKey } from './cached.js';
 import { dnsSuffixOf } from './calls.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { ec2NodeClass } from '../../test/builders/aws-world.js';
 import { nodeExtras } from './node-extras.js';
 

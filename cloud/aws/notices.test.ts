@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parseInterruption } from './interruption-queue.js';
 import { readStatus } from './status-poll.js';
 

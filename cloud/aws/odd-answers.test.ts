@@ -1,5 +1,5 @@
 import type { Instance } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { AwsCalls } from './calls.js';
 import { InstanceProfiles } from './instance-profiles.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/failures.js';
 import { parsePrices, PriceFileError, Prices } from './prices.js';
 import type { PricesOptions } from './prices.js';

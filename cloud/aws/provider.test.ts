@@ -1,5 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { EC2NodeClass, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';

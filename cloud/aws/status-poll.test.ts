@@ -1,5 +1,5 @@
 import type { DescribeInstanceStatusCommandInput, InstanceStatus } from '@aws-sdk/client-ec2';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { refusal, steppingClock } from '../../test/builders/aws-world.js';
 import { statusesFor } from '../../test/builders/instance-statuses.js';
 import { pollInstanceStatus } from './status-poll.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { nodeClaim } from '../../test/builders/activity-world.js';
 import type { LaunchRequest } from '../port.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { UserDataSizes } from './user-data-sizes.js';
 
 const nodeClass = (generation: number): Parameters<UserDataSizes['record']>[0] => ({

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { AwsCalls } from './calls.js';
 import { shiftEvents, ZonalShifts } from './zonal-shift.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { canonicalQuantity, offeringLabels, parseCatalogue, writeCatalogue } from './catalogue.js';
 
 const large = {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { nodePool } from '../../test/builders/activity-world.js';
 import { budgetProblems } from './budget-problems.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { affordable } from './affordable.js';
 import type { FleetNode } from './fleet.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { pool } from '../../test/builders/consolidation.js';
 import { isBalanced } from './balanced.js';
 import type { CountedNode } from './fleet.js';

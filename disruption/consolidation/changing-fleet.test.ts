@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations } from '../../api/labels.js';
 import {
   bufferOf,
@@ -51,7 +51,7 @@ describe('the fleet in a search', () => {
 
   test('says why its nodes may not be disrupted', () => {
     const { held } = fleetOf({ nodes: [node('n0', large), node('n1', large, kept)] });
-    expect(held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') as string }]);
+    expect(held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') }]);
   });
 
   test('lists removable nodes, those with most saving per disruption cost first', () => {
@@ -116,7 +116,7 @@ describe('a command in the search', () => {
         candidates: ['n0'],
         replacements: [{ cheapest: { instanceType: 'small' }, pods: ['default/db-0'] }],
         priceBefore: 0.8 + 0.2 + 0.2,
-        priceAfter: expect.closeTo(0.5, 9) as number,
+        priceAfter: expect.closeTo(0.5, 9),
       },
     ]);
     // A pod that only waits is not moved.

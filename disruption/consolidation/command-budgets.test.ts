@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { now, pool } from '../../test/builders/consolidation.js';
 import { Budgets } from './command-budgets.js';

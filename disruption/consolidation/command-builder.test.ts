@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Launch, NodeState } from '../../packing/trial.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import type { FleetPlan } from './fleet-plan.js';
@@ -43,7 +43,7 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
   const tried: string[] = [];
   const targets: string[] = [];
   const opened: string[] = [];
-  const undo = vi.fn();
+  const undo = jest.fn();
   const simulation = {
     undo,
     setTargets: (nodes: readonly FleetNode[]) => targets.push(names(nodes)),

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { readCommitments } from '../../api/stowage/commitments.js';
 import { input, node, od, pod, type } from '../../test/builders/consolidation.js';
 import { consolidateFleet } from './search.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { letters, recordedAttempts } from '../../test/builders/attempts.js';
 import type { Launch } from '../../packing/trial.js';
 import { launchFewer } from './fewer-launches.js';
@@ -20,7 +20,7 @@ function run(
   const launches = Object.entries(prices).map(([name, price]) => nodeOf(name, price));
   const { tried, purchases, attempts } = recordedAttempts(offer);
   const targets: string[] = [];
-  const undo = vi.fn();
+  const undo = jest.fn();
   const simulation = {
     surcharge,
     nodes: [...launches, ...others],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Launch, Level, NodeState, PodClass, Worth } from '../../packing/trial.js';
 import { pod } from '../../test/builders/consolidation.js';
 import { FleetPlan } from './fleet-plan.js';

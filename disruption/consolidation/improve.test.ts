@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { letters, recordedAttempts } from '../../test/builders/attempts.js';
 import type { Launch } from '../../packing/trial.js';
 import type { FleetNode } from './fleet.js';
@@ -45,7 +45,7 @@ function run(
   );
   const { tried, purchases, attempts } = recordedAttempts(offer);
   const targets: string[] = [];
-  const undo = vi.fn();
+  const undo = jest.fn();
   const asked: string[] = [];
   const simulation = {
     nodes: fleet,

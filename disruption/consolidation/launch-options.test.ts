@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { annotations, labels } from '../../api/labels.js';
 import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
@@ -67,7 +67,7 @@ function decided(
 }
 
 test('launch options are computed once for claims with equal requirements', () => {
-  const waysOf = vi.fn((type: string): Way[] => [
+  const waysOf = jest.fn((type: string): Way[] => [
     { zone: 'a', capacityType: 'spot', price: type === 'small' ? 0.1 : 0.2 },
   ]);
   const launches = { offers: () => false, missMinValues: () => false, waysUnder: () => waysOf } as unknown as Launches;
@@ -138,7 +138,7 @@ describe('the types of a replacement', () => {
   });
 
   test('are those that NodePool, requirements and commitment allow', () => {
-    const waysUnder = vi.fn(() => () => waysIn({ m: ['a/on-demand 1'] }, 'm'));
+    const waysUnder = jest.fn<Launches['waysUnder']>(() => () => waysIn({ m: ['a/on-demand 1'] }, 'm'));
     const own = claim(['m'], onDemand);
     new LaunchOptions(
       { offers: () => false, missMinValues: () => false, waysUnder } as unknown as Launches,
@@ -202,7 +202,7 @@ describe('types that replace several nodes (consolidation/same-type)', () => {
 describe('minValues of a replacement (min-values/at-replacement)', () => {
   test('not met by the cheaper types refuse it', () => {
     const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 9'] };
-    const missMinValues = vi.fn<Launches['missMinValues']>((_, __, names) => names.length < 3);
+    const missMinValues = jest.fn<Launches['missMinValues']>((_, __, names) => names.length < 3);
     expect(decided(market, [claim(['a', 'b', 'c'], onDemand)], [going(3)], { missMinValues })).toBe(tooFewValues);
     expect(missMinValues.mock.calls[0]!.slice(1)).toEqual([false, ['a', 'b']]);
     const relaxed = claim(['a'], onDemand, { annotations: { [annotations.minValuesRelaxed]: 'true' } });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { pod, pool } from '../../test/builders/consolidation.js';
 import { addLoad, byPricePerCost, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { ChangingFleet } from './changing-fleet.js';
 import type { FleetNode } from './fleet.js';
 import { NodeByNode } from './node-by-node.js';
@@ -39,7 +39,7 @@ function searchOf(nodes: readonly FleetNode[], options: Options = {}) {
   const carried: string[] = [];
   const targets: string[] = [];
   const evaluated: string[] = [];
-  const undo = vi.fn();
+  const undo = jest.fn();
   const alive = () => nodes.filter(({ gone }) => !gone);
   const fleet = {
     input,

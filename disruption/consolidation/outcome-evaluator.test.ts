@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Launch, Launches } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { pool } from '../../test/builders/consolidation.js';
@@ -42,7 +42,7 @@ function evaluatorOf({
   sold,
   offers = () => undefined,
 }: Options = {}) {
-  const undo = vi.fn();
+  const undo = jest.fn();
   const purchases: Purchase[] = [];
   const waysUnder =
     ({ cheapest }: PlannedClaim) =>

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Launch, NodeState, PodClass } from '../../packing/trial.js';
 import { pod } from '../../test/builders/consolidation.js';
 import type { FleetNode } from './fleet.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { letters } from '../../test/builders/attempts.js';
 import { surchargeOf, type Filling, type Launch } from '../../packing/trial.js';
 import type { FleetNode } from './fleet.js';

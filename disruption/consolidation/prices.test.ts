@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { awsLabels } from '../../api/aws/labels.js';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
 import { labels } from '../../api/labels.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { FleetNode } from './fleet.js';
 import { Rejections } from './rejections.js';
 
@@ -31,7 +31,7 @@ describe('rejected commands of a search', () => {
     const rejections = new Rejections();
     for (const [i, name] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) rejections.note(named(name), i, () => 'x');
     expect(texts(rejections, 'a', 'b', 'c', 'd', 'e', 'f')).toEqual(['f x 5', 'e x 4', 'd x 3', 'c x 2', 'b x 1']);
-    const why = vi.fn(() => 'late');
+    const why = jest.fn(() => 'late');
     rejections.note(named('g', 'h'), 1, why);
     expect(why).not.toHaveBeenCalled();
     rejections.note(named('h', 'g'), 1.5, why);

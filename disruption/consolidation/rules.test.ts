@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import {
@@ -305,7 +305,7 @@ test('every pod moves once where all nodes can be removed at once', () => {
 
 describe('how often a search plans the fleet', () => {
   const plans = (world: World): number => {
-    const withoutEffect = vi.spyOn(Simulation.prototype, 'withoutEffect');
+    const withoutEffect = jest.spyOn(Simulation.prototype, 'withoutEffect');
     try {
       expect(run(world).commands.length).toBeGreaterThan(0);
       return withoutEffect.mock.calls.length;

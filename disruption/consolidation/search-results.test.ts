@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations } from '../../api/labels.js';
 import { huge, input, large, node, od, pod, pool, small, type, type World } from '../../test/builders/consolidation.js';
 import { consolidateFleet, reconsiderNodes, whyStays } from './search.js';
@@ -14,7 +14,7 @@ describe("a search's result for nodes that stay", () => {
 
   test('has the blocker of each, or why it is not removed', () => {
     const result = run({ nodes: [node('n0', large), node('n1', large, kept)], pods: full('n0', 'n1'), types: [large] });
-    expect(result.held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') as string }]);
+    expect(result.held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') }]);
     expect(result.notTaken).toEqual([{ node: 'n0', why: nothingCheaper }]);
   });
 
@@ -56,8 +56,8 @@ describe("a search's result for nodes that stay", () => {
     expect(result.rejected).toEqual([
       {
         candidates: ['n0'],
-        saving: expect.closeTo(0.001, 9) as number,
-        why: expect.stringContaining('must save') as string,
+        saving: expect.closeTo(0.001, 9),
+        why: expect.stringContaining('must save'),
       },
     ]);
     expect(result.notTaken).toEqual([{ node: 'n0', why: result.rejected[0]!.why }]);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations, labels } from '../../api/labels.js';
 import { bufferOf, huge, large, node, pending, pod, pool, type World } from '../../test/builders/consolidation.js';
 import { bought, named, placed, simulationOf } from '../../test/builders/simulation.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { typesOfSpotToSpot, whyNoSpotToSpot } from './spot-to-spot.js';
 
 test('a spot node is replaced by spot of at least fifteen types (consolidation/spot-to-spot)', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 import { chooseTarget, isFixed } from './target.js';

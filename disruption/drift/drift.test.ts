@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations, labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
 import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from './rollout.js';

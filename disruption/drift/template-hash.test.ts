@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
 import { nodePoolHash } from './template-hash.js';

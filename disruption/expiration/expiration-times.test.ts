@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { expirationTimes } from './expiration-times.js';
 import type { ExpirationTimes } from './expiration-times.js';

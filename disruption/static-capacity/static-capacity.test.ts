@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';

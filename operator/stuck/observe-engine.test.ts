@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Client } from '@temporalio/client';
 import { startOptions, taskQueues } from '../../workflows/messages.js';

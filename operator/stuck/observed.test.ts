@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { NamespaceNotFoundError } from '@temporalio/client';
 import { whyUnobserved } from './observed.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { ContentSearch } from './best-content.js';
 import type { Contents } from './contents.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { Columns } from './columns.js';
 
 describe('columns of the covering program (possible contents of one bin)', () => {

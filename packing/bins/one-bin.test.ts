@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { cheapestForAll } from './one-bin.js';
 import type { BinProblem } from './problem.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { RateHeap } from './rate-heap.js';
 
 test('the rate heap gives numbers by falling rate and equal ones in order, in whatever order they were added', () => {

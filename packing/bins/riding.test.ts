@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { seeded } from '../../tools/bench/bins-cases.js';
 import { compareText } from '../../core/text.js';
 import { hasBit } from './bits.js';
@@ -161,27 +161,27 @@ describe('riding: pods move into bins that other pods need', () => {
       });
       const { alone, found } = bothOf(problem);
       if (alone.unplaced.some((left) => left > 0) || found === undefined) continue;
-      expect(found.price, `seed ${seed}`).toBeLessThan(alone.price);
+      expect({ seed, isLess: found.price < alone.price }).toEqual({ seed, isLess: true });
       const pods = new Int32Array(items.length);
       for (const bin of found.bins) {
         bin.items.forEach((item, k) => (pods[item] = pods[item]! + bin.pods[k]!));
         const inside = [...bin.items];
-        expect(
-          inside.some((item) => hasBit(problem.items.allowed[item]!, bin.offer)),
-          `seed ${seed}`,
-        ).toBe(true);
-        expect(
-          inside.every((item) => hasBit(problem.items.riding![item]!, bin.offer)),
-          `seed ${seed}`,
-        ).toBe(true);
+        expect({ seed, isAllowed: inside.some((item) => hasBit(problem.items.allowed[item]!, bin.offer)) }).toEqual({
+          seed,
+          isAllowed: true,
+        });
+        expect({ seed, isAllowed: inside.every((item) => hasBit(problem.items.riding![item]!, bin.offer)) }).toEqual({
+          seed,
+          isAllowed: true,
+        });
         expect(inside.includes(2) && inside.includes(3)).toBe(false);
         const load = inside.reduce((sum, item, k) => sum + bin.pods[k]! * items[item]!.demand!, 0);
         expect(load).toBeLessThanOrEqual(offers[bin.offer]!.room);
       }
-      expect([...pods], `seed ${seed}`).toEqual([...problem.items.pods]);
+      expect({ seed, pods: [...pods] }).toEqual({ seed, pods: [...problem.items.pods] });
       const used = found.bins.reduce((sum, { offer }) => sum + problem.limits[0]!.use[offer]!, 0);
       expect(used).toBeLessThanOrEqual(120);
-      expect(ride(problem, alone, effort), `seed ${seed}`).toEqual(found);
+      expect({ seed, found: ride(problem, alone, effort) }).toEqual({ seed, found });
     }
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
 import {

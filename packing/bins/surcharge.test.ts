@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
 import { problemOf, realisticCase } from '../../tools/bench/bins-cases.js';
 import { check } from '../../tools/bench/bins-check.js';

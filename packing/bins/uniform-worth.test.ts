@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Xorshift } from '../xorshift.js';
 import { compileProblem } from './compile.js';
 import { capReach, demandsOf, roomForCaps } from './resource-lp.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Pod, ResourceRequirements } from '../../api/kubernetes.js';
 import { pod } from '../../test/builders/packing-fixtures.js';
 import { Classes } from './classes.js';

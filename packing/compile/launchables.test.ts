@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { DaemonSet } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { HostPort } from '../../core/host-ports.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Node, Taint } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { viewNodes } from './nodes.js';

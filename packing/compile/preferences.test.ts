@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { PodAffinityTerm, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { honouredPreferences, ignoredPreferences, withHonouredPreferences } from './preferences.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { compareText } from '../../core/text.js';
 import { rankRows } from './row-ranks.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';

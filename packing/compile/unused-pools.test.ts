@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { instanceType, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { compile } from './compiled.js';
 import { plan } from '../plan.js';

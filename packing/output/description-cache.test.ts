@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { DescriptionCache, type DescriptionKey } from './description-cache.js';
 
 const base: DescriptionKey = {

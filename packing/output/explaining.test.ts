@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import type { PackingInput } from '../types.js';

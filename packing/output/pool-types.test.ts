@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { InstanceType } from '../../core/instance-type.js';
 import { nodePool } from '../../test/builders/activity-world.js';
 import { whyNoInstanceType } from './pool-types.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../../api/kubernetes.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { instanceType, node, packingInput, podsOf, type PodOptions } from '../../test/builders/packing-fixtures.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { hasBit } from '../bins/bits.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';

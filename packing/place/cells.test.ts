@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod, pool, type PodOptions } from '../../test/builders/packing-fixtures.js';
 import { placingOf, type Placing } from '../../test/builders/placing.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { node, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { apart, near, spreads, topologyOf } from '../../test/builders/topology.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { readCommitments } from '../../api/stowage/commitments.js';
 import type { InstanceType } from '../../core/instance-type.js';

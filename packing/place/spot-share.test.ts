@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicies, type SpotRatio } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
 import { node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';

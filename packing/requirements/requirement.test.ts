@@ -1,4 +1,4 @@
-import { describe as group, expect, test } from 'vitest';
+import { describe as group, expect, test } from '@jest/globals';
 import type { NodeSelectorOperator } from '../../api/kubernetes.js';
 import {
   accepts,

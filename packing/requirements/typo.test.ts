@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { probableKey } from './typo.js';
 
 describe('the key that was probably meant (requirements/typo-hint)', () => {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
@@ -7,7 +7,7 @@ import { Assigner } from '../place/assigner.js';
 import { plan } from '../plan.js';
 import type { Plan, Resume } from '../types.js';
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 const spread = (app: string): PodSpec['topologySpreadConstraints'] => [
   { maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app } } },
@@ -71,11 +71,11 @@ const hostile = Array.from({ length: 20 }, (_, n) => {
 
 /** Attempts to place pods, and candidates looked at for that. */
 function counted(pods: readonly Pod[]): { readonly result: Plan; readonly work: number } {
-  const place = vi.spyOn(Assigner.prototype, 'place');
-  const allows = vi.spyOn(Assigner.prototype, 'allows');
+  const place = jest.spyOn(Assigner.prototype, 'place');
+  const allows = jest.spyOn(Assigner.prototype, 'allows');
   const result = plan(packingInput({ pods }));
   const work = place.mock.calls.length + allows.mock.calls.length;
-  vi.restoreAllMocks();
+  jest.restoreAllMocks();
   return { result, work };
 }
 

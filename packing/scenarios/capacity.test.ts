@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
@@ -289,7 +289,7 @@ describe('spot ratio', () => {
     [70, 14, 6],
     [100, 20, 0],
     [0, 0, 20],
-  ])('%d%% spot by vCPU', (spotPercent, spot, onDemand) => {
+  ])('%d%% spot by vCPU: %d spot, %d on-demand', (spotPercent, spot, onDemand) => {
     const result = plan(
       packingInput({ pods: podsOf(20, 'p'), disruptionPolicies: [policy({ spotPercent })] }, { types: twos }),
     );

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { readCommitments, type Commitment } from '../../api/stowage/commitments.js';
 import { labels } from '../../api/labels.js';
 import type { Pod } from '../../api/kubernetes.js';

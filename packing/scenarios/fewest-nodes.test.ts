@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { instanceType, node, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import { withProvenBounds } from '../../cli/bound/prove.js';

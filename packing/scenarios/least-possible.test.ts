@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';

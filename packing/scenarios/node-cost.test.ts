@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';

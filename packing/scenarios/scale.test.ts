@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { InstanceType } from '../../core/instance-type.js';
 import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { compile } from '../compile/compiled.js';

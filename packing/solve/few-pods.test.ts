@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { instanceType, node, offering, packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
 import { chosenByAll, Namespaces, withLabelKeys, type Chosen } from './selectors.js';
 import { selectorKeys } from '../compile/selector-keys.js';

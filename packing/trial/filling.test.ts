@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { input, node, od, pod, type } from '../../test/builders/consolidation.js';
 import { alikeFirst } from './filling.js';
 import { Trial } from './trial.js';

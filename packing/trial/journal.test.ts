@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { node, packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { placingOf } from '../../test/builders/placing.js';
 import { spreads } from '../../test/builders/topology.js';
@@ -7,7 +7,7 @@ import { Journal, JournaledAssigner, JournaledTopologyCounts } from './journal.j
 describe('the journal of a trial', () => {
   test('undoes the last change first, back to its mark', () => {
     const journal = new Journal();
-    const done = vi.fn();
+    const done = jest.fn();
     journal.note(() => done('a'));
     const mark = journal.mark();
     journal.note(() => done('b'));
@@ -21,7 +21,7 @@ describe('the journal of a trial', () => {
 
   test('undoes nothing after it is cleared', () => {
     const journal = new Journal();
-    const done = vi.fn();
+    const done = jest.fn();
     journal.note(done);
     journal.clear();
     journal.rollback();

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { codecServer } from './codec-server.js';
 

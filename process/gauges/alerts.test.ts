@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { stuckKinds } from '../../operator/stuck/findings.js';
 import { createMetrics } from '../metrics.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import { FakeCloud } from '../../test/simulation/cloud/fake.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { JobView } from '../../worker/job-thread.js';
 import { registerPackingGauges } from './packing.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { regarding } from '../../core/events.js';
 import type { EventToPublish } from '../../kube/port.js';
 import { Notifier, notifying, signatureOf, type NotifierOptions } from './notifier.js';

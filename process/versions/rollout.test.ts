@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import type { ManualClock } from '../../test/builders/manual-clock.js';
 import type { Deployment } from './deployment.js';

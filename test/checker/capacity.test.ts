@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { offering } from '../cases/catalogues.js';
 import { capacityTypeKey, inValues, nodePool, pod, requestsOf, zoneKey } from '../cases/objects.js';

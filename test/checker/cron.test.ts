@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { isWindowOpen } from './cron.js';
 
 const hour = 3_600_000;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { offering } from '../cases/catalogues.js';
 import { hostnameKey, inValues, nodePool, pod, requestsOf, zoneKey } from '../cases/objects.js';

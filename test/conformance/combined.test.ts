@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { combined } from './combined.js';
 
 test.each(combined)('%s', async (_, { outcome, expected }) => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { awsProvider, conformancePage, karpenter, type Upstream } from '../../tools/docs/conformance/page.mjs';
 import { movedTests, testsOf } from '../../tools/docs/conformance/upstream.mjs';
 import { apart, awsApart, awsSuites, suites } from './index.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { awsSuites, suites } from './index.js';
 
 const executed = [...suites, ...awsSuites].map(({ path, cases }) => ({

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';

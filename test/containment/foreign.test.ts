@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { createDefaultPool, deploy } from '../live/world.js';

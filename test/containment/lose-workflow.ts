@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { observe } from '../../tools/stack/demo/observe.js';
 
 /** How a workflow is lost: somebody terminated it, it failed, or the server has no trace of it. */
@@ -32,7 +32,7 @@ async function fail(client: Client, workflowId: string): Promise<void> {
   );
   const failure = { message: reason, applicationFailureInfo: { type: reason } };
   const command = {
-    commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_FAIL_WORKFLOW_EXECUTION,
+    commandType: proto.temporal.api.enums.v1.CommandType.COMMAND_TYPE_FAIL_WORKFLOW_EXECUTION,
     failWorkflowExecutionCommandAttributes: { failure },
   };
   await client.workflowService.respondWorkflowTaskCompleted({ namespace, taskToken, commands: [command] });

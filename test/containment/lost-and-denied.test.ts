@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { createDefaultPool, deploy } from '../live/world.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { createDefaultPool, deploy, isRunning, within } from '../live/world.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { observe } from '../../tools/stack/demo/observe.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { freePorts } from '../../tools/stack/ports.js';
 import { startStack, type Stack } from '../../tools/stack/stack.js';

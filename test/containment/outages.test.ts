@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { kubernetesThrough, portOf } from '../../tools/stack/network/redirected.js';
 import { TcpProxy } from '../../tools/stack/network/tcp-proxy.js';

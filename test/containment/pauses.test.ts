@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { annotations, taints } from '../../api/labels.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { http } from '../../tools/stack/http.js';
 import { createDefaultPool, deploy, isRunning } from '../live/world.js';
 import { containment, large } from './containment.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { annotations, labels } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { messageOf } from '../../core/error-message.js';

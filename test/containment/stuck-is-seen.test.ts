@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { describe, test } from 'vitest';
+import { describe, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { conditionOf } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Pod } from '../../api/kubernetes.js';
 import { isDomainError } from '../../core/failures.js';
 import type { Kind, Kinds, KubeClient, NewObject, WatchEvent } from '../../kube/port.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { repositoryRoot } from '../../tools/stack/paths.js';

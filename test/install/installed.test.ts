@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { deploymentOf } from '../../tools/stack/deployment.js';

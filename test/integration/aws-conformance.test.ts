@@ -1,5 +1,5 @@
 import { DescribeLaunchTemplatesCommand, EC2Client } from '@aws-sdk/client-ec2';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { clusterOf, type Cluster } from '../../tools/aws-conformance/cluster.js';
 import { Recorder } from '../../tools/aws-conformance/recorder.js';
 import { runSuite, type StepResult } from '../../tools/aws-conformance/suite.js';

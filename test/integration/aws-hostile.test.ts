@@ -4,7 +4,7 @@ import {
   DescribeLaunchTemplatesCommand,
   EC2Client,
 } from '@aws-sdk/client-ec2';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from '@jest/globals';
 import { conditionOf } from '../../core/conditions.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import type { EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';

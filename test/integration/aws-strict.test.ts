@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isTrue } from '../../core/conditions.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudInstance, CloudProvider } from '../../cloud/port.js';

@@ -24,7 +24,7 @@ import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { nodeRole } from '../../tools/stack/node-class.js';
 import { useStack } from './shared-stack.js';
 

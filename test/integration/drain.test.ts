@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ActivityDeps } from '../../activities/deps.js';
 import type { DrainProgress } from '../../activities/termination/contract.js';
 import { createDrainActivities } from '../../activities/termination/drain.js';

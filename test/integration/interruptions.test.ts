@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { floodOf, mixes } from '../cases/interruption-mixes.js';
 import { flood } from '../../tools/bench/interruptions.js';
 import { useStack } from './shared-stack.js';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KubernetesProxy, type KubernetesWrite } from '../../tools/stack/kubernetes-proxy/proxy.js';
 import { kubernetesThrough } from '../../tools/stack/network/redirected.js';
 import { createKubeClient } from '../../kube/client.js';

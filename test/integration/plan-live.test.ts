@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { repositoryRoot } from '../../tools/stack/paths.js';

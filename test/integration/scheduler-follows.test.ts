@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { claimPlans } from '../../activities/provisioning/claim-plans.js';
 import { createClaimActivities } from '../../activities/provisioning/claims.js';
 import type { ActivityDeps } from '../../activities/deps.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Case } from '../cases/case.js';
 import { generateCorner } from '../cases/index.js';
 import { nodeLabels } from '../cases/realistic.js';

@@ -1,4 +1,4 @@
-import { beforeAll } from 'vitest';
+import { beforeAll } from '@jest/globals';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudProxyControl } from '../../tools/stack/cloud-proxy/control.js';

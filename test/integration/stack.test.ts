@@ -7,7 +7,7 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { KubernetesApi, KubernetesError } from '../../tools/stack/node-joiner/kubernetes-api.js';
 import { useStack } from './shared-stack.js';

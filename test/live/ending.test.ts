@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { freePorts } from '../../tools/stack/ports.js';
 import { within } from './world.js';

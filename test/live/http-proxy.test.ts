@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, startLiveWorld, within, type LiveWorld } from './world.js';
 

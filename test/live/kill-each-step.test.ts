@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
 import type { WorkflowHandle, Connection } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { deploymentOf } from '../../tools/stack/deployment.js';
 import { repositoryRoot } from '../../tools/stack/paths.js';

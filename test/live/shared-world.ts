@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { messageOf } from '../../core/error-message.js';
 import { signal } from '../../tools/stack/processes.js';
 import { readState } from '../../tools/stack/stack-state.js';
@@ -37,14 +37,14 @@ export function onSharedWorld(prepare: (world: LiveWorld) => Promise<void> | voi
     await prepare(world);
     isFit = !isRecorded();
   });
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') isFit = false;
-  });
   afterAll(async () => {
-    if (isFit) await leaveToOthers(world!);
+    if (isFit && !hasFailures()) await leaveToOthers(world!);
     else await world?.stop();
   });
 }
+
+/** Whether a test of this file has failed so far (test/jest/setup.mjs). */
+const hasFailures = (): boolean => (expect.getState() as { hasFailures?: boolean }).hasFailures === true;
 
 function newWorld(): Promise<LiveWorld> {
   return openWorld(mkdtempSync(join(folderOfRun(), 'world-')), 'shared');

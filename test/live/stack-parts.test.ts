@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startStack, type Stack } from '../../tools/stack/stack.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-stack-parts-'));

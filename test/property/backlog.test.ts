@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { workloads } from '../simulation/cluster/pools.js';
 import { simulate } from '../simulation/cluster/simulate.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { generate, type Case, type Kind } from '../cases/index.js';
 import { Random } from '../cases/random.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Pod, TopologySpreadConstraint, Workload } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { type Case, type Kind, generate } from '../cases/index.js';

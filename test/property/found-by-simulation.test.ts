@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { simulate } from '../simulation/cluster/simulate.js';
 import type { SimulationPlan } from '../simulation/cluster/stage.js';
 import { testBundle } from '../workflow/bundle.js';

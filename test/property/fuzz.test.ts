@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { cutText } from '../../core/text.js';
 import { targets, type Target } from './fuzz/targets.js';

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { nodeClaims } from '../../api/karpenter/node-claim.js';
 import { hostileObjects, hostilePods } from '../cases/hostile/index.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { generate, type Kind } from '../cases/index.js';
 import { compile } from '../../packing/compile/compiled.js';
 import { packingInputOf } from '../builders/packing-input.js';

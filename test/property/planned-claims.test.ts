@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { claimOf } from '../../activities/provisioning/claims.js';
 import { claimPlans } from '../../activities/provisioning/claim-plans.js';

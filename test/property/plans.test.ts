@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Case, type Kind, generate, generateCorner } from '../cases/index.js';
 import { cornerTraits, extendedTraits } from '../cases/corner.js';

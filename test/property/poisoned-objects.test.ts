@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDisruptionActivities } from '../../activities/disruption/disruption.js';
 import { createPlanningActivities } from '../../activities/provisioning/planning.js';
 import type { PlanNodesResult } from '../../activities/provisioning/contract.js';

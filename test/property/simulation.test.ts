@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { perturbationsOf } from '../simulation/cluster/perturbations.js';
 import { simulate } from '../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../simulation/cluster/simulate.js';

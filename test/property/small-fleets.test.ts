@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
 import { consolidateFleet, reconsiderNodes } from '../../disruption/consolidation/search.js';

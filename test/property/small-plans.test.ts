@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { checkPlan } from '../checker/check.js';
 import { Random } from '../cases/random.js';
 import { plan } from '../../packing/plan.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Random } from '../cases/random.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';

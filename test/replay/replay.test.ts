@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import * as workflows from '../../workflows/index.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { patience, type People } from './people.js';
 import { saidHere, type Said } from './stowage.js';
 

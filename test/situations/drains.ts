@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { kubectl } from '../live/kubectl.js';
 import { refused } from './bad-orders.js';
 import { patience, section, type People } from './people.js';

@@ -1,5 +1,5 @@
 import { Client } from '@temporalio/client';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { approveSignal, explainQuery } from '../../workflows/messages.js';
 import { refused } from './bad-orders.js';
 import { patience, section, type People } from './people.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, startLiveWorld, within } from '../live/world.js';
 import { badOrders } from './bad-orders.js';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { StatusReport } from '../../cli/status-rows.js';
 import { conditionOf } from '../../core/conditions.js';
 import { patience, section, type People } from './people.js';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster } from './rig.js';

@@ -1,6 +1,6 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {

@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { expect } from 'vitest';
+import { expect } from '@jest/globals';
 import type { InstanceView } from '../../activities/interruption/contract.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 import {

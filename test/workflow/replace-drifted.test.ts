@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {

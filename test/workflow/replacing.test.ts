@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, podsPendingSignal } from '../../workflows/messages.js';
@@ -140,7 +140,7 @@ describe('replaceNode and interruptions on provision', () => {
     const input = { cluster, reason: 'Drifted', candidate, withinMs: 3_600_000 };
     const handle = await rig.start('replaceNode', workflowIds.replace(cluster, claim.uid), input);
 
-    const reason = expect.stringMatching(/^replacement default-\S+ did not become ready: VcpuLimitExceeded$/) as string;
+    const reason = expect.stringMatching(/^replacement default-\S+ did not become ready: VcpuLimitExceeded$/);
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', reason });
     expect([...activities.tainted]).toEqual([]);
   });

@@ -61,7 +61,7 @@ export const onServer = process.env.STOWAGE_TEST_TEMPORAL === 'server';
 
 /**
  * Serves the activities of these names; `use` says by whom. Temporal is the simulated one of `test/simulation/temporal`, which takes
- * milliseconds, or the project's own server that skips time (project `workflow-server` of vitest.config.mjs): the same tests hold on both.
+ * milliseconds, or the project's own server that skips time (project `workflow-server` of jest.config.mjs): the same tests hold on both.
  */
 export async function startRig(names: readonly string[], options: RigOptions = {}): Promise<WorkflowRig> {
   if (onServer) {

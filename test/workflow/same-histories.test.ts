@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { expediteSignal, interruptionSignal } from '../../workflows/messages.js';
 import type { Decision } from '../../workflows/messages.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { RolloutRules } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { approveUpdate } from '../../workflows/messages.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { approveUpdate, clusterChangedSignal } from '../../workflows/messages.js';
 import { cluster } from './rig.js';

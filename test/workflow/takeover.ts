@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { nodeChangedSignal, pauseSignal, phaseQuery, resumeSignal, runningQuery } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';

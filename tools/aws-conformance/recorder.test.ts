@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { RecordedCall } from '../stack/cloud-proxy/recording.js';
 import { scrubbed } from './recorder.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { median } from './median.js';
 import type { PlanResult } from './plans.js';
 import { planTable, summaries, summarize, summaryMarkdown } from './report.js';

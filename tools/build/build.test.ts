@@ -2,11 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'build-'));
+});
+afterAll(() => rmSync(root, { recursive: true }));
 
 test('a failing build gives one message with the place, and leaves no half build and the earlier one unchanged', () => {
-  const root = mkdtempSync(join(tmpdir(), 'build-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
   for (const path of ['tools/root.mjs', 'tools/build', 'package.json', 'package-lock.json', 'examples'])
     cpSync(path, join(root, path), { recursive: true });
   symlinkSync(join(process.cwd(), 'node_modules'), join(root, 'node_modules'));

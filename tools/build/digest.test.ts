@@ -1,9 +1,10 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { digestOf } from './digest.mjs';
 
+const flags = process.env.NODE_OPTIONS;
 let root: string;
 const at = (...names: string[]): string[] => names.map((name) => join(root, name));
 const write = (name: string, text: string): void => writeFileSync(join(root, name), text);
@@ -14,7 +15,8 @@ beforeEach(() => {
   write('b.ts', 'two');
 });
 afterEach(() => {
-  vi.unstubAllEnvs();
+  if (flags === undefined) delete process.env.NODE_OPTIONS;
+  else process.env.NODE_OPTIONS = flags;
   rmSync(root, { recursive: true });
 });
 
@@ -39,6 +41,6 @@ test('the digest of files differs by content, name, a missing file and by where 
 // V8: a code cache made under other flags is refused, and each start compiles anew.
 test('the digest of files differs by flags of Node', () => {
   const before = digestOf(root, at('a.ts'));
-  vi.stubEnv('NODE_OPTIONS', '--max-semi-space-size=32');
+  process.env.NODE_OPTIONS = '--max-semi-space-size=32';
   expect(digestOf(root, at('a.ts'))).not.toBe(before);
 });

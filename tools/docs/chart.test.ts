@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 // @ts-expect-error: a script without types
 import { outdatedFiles as untyped } from './chart.mjs';
 // @ts-expect-error: a script without types

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Linter } from 'eslint';
 import rule from './own-outcomes.mjs';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 
 /** Ids of patches in workflow code, those on their way out included. */
 const patchesIn = (code: string): string[] =>

@@ -5,7 +5,7 @@ import { DescribeClusterCommand, EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient, ListInstanceProfilesCommand } from '@aws-sdk/client-iam';
 import { PricingClient, GetProductsCommand } from '@aws-sdk/client-pricing';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addChaosCommands } from './chaos-commands.js';
 import { Cloud } from './cloud-proxy/cloud.js';
@@ -106,7 +106,7 @@ beforeEach(async () => {
   cloud.configure({ visibleAfterMs: 0, tagsAfterMs: 0 });
   endpoint = await listen(createProxy(cloud));
   printed = '';
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
     printed += String(text);
     return true;
   });
@@ -277,7 +277,7 @@ describe('chaos commands', () => {
 
   test('instances, impair, interrupt and rebalance work on existing instances', async () => {
     await cloud.instances.adopt(['i-1'], { lifecycle: 'spot' });
-    const sent = vi.spyOn(cloud.events, 'send');
+    const sent = jest.spyOn(cloud.events, 'send');
     await chaos('instances');
     expect(printed).toContain('i-1');
     await chaos('impair', 'i-1');

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { createNarrator } from './demo/narrator.js';
 import { shellLines } from './shell-environment.js';
 

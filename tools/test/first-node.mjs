@@ -6,7 +6,8 @@ import { leftOut } from './run.mjs';
 const run = (...args) => spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status;
 
 if (run('tools/stack/install.mjs', '--no-compile', 'kubernetes', 'temporal') === 0) {
-  process.exitCode = run('node_modules/vitest/vitest.mjs', 'run', '--project', 'live', 'test/live/kwok.test.ts') ?? 1;
+  process.exitCode =
+    run('node_modules/jest/bin/jest.js', '--selectProjects', 'live', '--', 'test/live/kwok.test.ts') ?? 1;
 } else {
   console.error(
     'LEFT OUT: no node was launched on a real API server and Temporal. `npm run test:all` (or `npm run stack -- up`) compiles them once, which needs Go and some ten minutes.',

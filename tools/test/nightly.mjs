@@ -45,7 +45,7 @@ function stepsOf(seeds) {
         'env',
         [
           'STOWAGE_FUZZ_CASES=1000000',
-          ...npm('vitest', '--', 'test/property/fuzz.test.ts', '--project', 'property').flat(),
+          ...npm('jest', '--', 'test/property/fuzz.test.ts', '--selectProjects', 'property').flat(),
         ],
       ],
     }),

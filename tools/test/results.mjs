@@ -1,8 +1,8 @@
-// What vitest wrote about its runs, and what a run of steps came to.
+// What Jest wrote about its runs, and what a run of steps came to.
 import { existsSync, readFileSync } from 'node:fs';
 import { root } from '../root.mjs';
 
-/** The files that failed, from the root; undefined when vitest did not get as far as to say. */
+/** The files that failed, from the root; undefined when Jest did not get as far as to say. */
 export function failedFiles(file) {
   return failures(file)?.map(({ name }) => name.slice(root.length + 1));
 }

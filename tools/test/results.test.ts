@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 // @ts-expect-error: a script without types
 import { verdictOf as untyped } from './results.mjs';
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { failedFiles, failureLines, verdictOf } from './results.mjs';
 import { root } from '../root.mjs';
 
-/** Most objects of a test live for a moment. With room for them there is less to be collected: a tenth of the processor time of Stowage and of vitest. */
+/** Most objects of a test live for a moment. With room for them there is less to be collected: a tenth of the processor time of Stowage and of its tests. */
 const roomForYoungObjects = '--max-semi-space-size=64';
 const environment = {
   ...process.env,
@@ -56,7 +56,7 @@ async function runGroup({ lanes, atOnce }, run) {
 async function runAgain(step, run) {
   const files = failedFiles(resultsOf(step, run)) ?? [];
   if (files.length === 0) return { passing: [], rest: 0 };
-  const again = { ...step, name: `${step.name}-again`, options: ['--no-file-parallelism', ...files] };
+  const again = { ...step, name: `${step.name}-again`, options: ['--maxWorkers=1', '--runTestsByPath', ...files] };
   const failed = (await seen(again, run)) ? [] : (failedFiles(resultsOf(again, run)) ?? files);
   return { passing: files.filter((file) => !failed.includes(file)), rest: failed.length };
 }
@@ -71,8 +71,8 @@ async function seen(step, run) {
   );
 }
 
-/** What vitest says of a file that passed, failed or was skipped. */
-const fileEnded = /^ [✓❯×↓] /;
+/** What Jest says of a file that passed or failed. */
+const fileEnded = /^(PASS|FAIL) /;
 
 /** Runs a step: each file that ended is shown as soon as it has, and all else that the step said when it is over. */
 async function heard(step, run) {
@@ -102,21 +102,19 @@ function ended(child) {
 }
 
 function commandOf(step, run) {
-  const [program, args] = step.project === undefined ? step.run : vitestOf(step, run);
+  const [program, args] = step.project === undefined ? step.run : jestOf(step, run);
   return step.yields === true ? ['nice', ['-n', '5', program, ...args]] : [program, args];
 }
 
-const vitestOf = (step, run) => [
+const jestOf = (step, run) => [
   process.execPath,
   [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${resultsOf(step, run)}`,
-    ...step.options,
-    '--project',
+    'node_modules/jest/bin/jest.js',
+    '--json',
+    `--outputFile=${resultsOf(step, run)}`,
+    '--selectProjects',
     step.project,
+    ...step.options,
   ],
 ];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { root } from '../root.mjs';
 
 /*
- * A step has a `name` and either a command to `run`, or a `project` and `options` of vitest. `needed`: no step can follow its failure. `skip`: it
+ * A step has a `name` and either a command to `run`, or a `project` and `options` of Jest. `needed`: no step can follow its failure. `skip`: it
  * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: it takes real time; files that failed are run once more at the end, alone, to say whether they fail each time.
  * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
  *
@@ -14,8 +14,8 @@ import { root } from '../root.mjs';
 
 const npm = (...args) => ['npm', args];
 const npx = (...args) => ['npx', args];
-const vitest = (project, ...options) => ({ project, options });
-const oneByOne = '--no-file-parallelism';
+const jest = (project, ...options) => ({ project, options });
+const oneByOne = '--maxWorkers=1';
 
 const onServer = [
   'clock',
@@ -64,14 +64,12 @@ export const quickSteps = [
   sideBySide(...Object.values(statics)),
   {
     lanes: [
+      [{ name: 'unit', ...jest('unit', '--maxWorkers=1') }],
       [
-        { name: 'unit', ...vitest('unit', '--maxWorkers=1') },
-        { name: 'replay', ...vitest('replay') },
-        { name: 'property-smoke', ...vitest('property', '--maxWorkers=1', ...smoke) },
-      ],
-      [
-        { name: 'conformance', ...vitest('conformance') },
-        { name: 'workflow', ...vitest('workflow', '--maxWorkers=1') },
+        { name: 'conformance', ...jest('conformance') },
+        { name: 'workflow', ...jest('workflow', '--maxWorkers=1') },
+        { name: 'replay', ...jest('replay') },
+        { name: 'property-smoke', ...jest('property', '--maxWorkers=1', ...smoke) },
       ],
     ],
     atOnce: processors,
@@ -88,11 +86,11 @@ export const allSteps = [
   {
     lanes: [
       // Each file has a stack of its own.
-      [{ name: 'live', again: true, ...vitest('live', `--maxWorkers=${stacks}`) }],
-      [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration-aws', oneByOne) }],
+      [{ name: 'live', again: true, ...jest('live', `--maxWorkers=${stacks}`) }],
+      [{ name: 'integration-aws', part: 'integration', again: true, ...jest('integration-aws', oneByOne) }],
       [
-        { name: 'integration-others', part: 'integration', again: true, ...vitest('integration', oneByOne) },
-        { name: 'situations', again: true, ...vitest('situations') },
+        { name: 'integration-others', part: 'integration', again: true, ...jest('integration', oneByOne) },
+        { name: 'situations', again: true, ...jest('situations') },
       ],
       [
         {
@@ -100,20 +98,20 @@ export const allSteps = [
           yields: true,
           run: npx('eslint', '--cache', '--cache-location', 'node_modules/.cache/eslint/', '.'),
         },
-        { name: 'property', yields: true, ...vitest('property', workers) },
+        { name: 'property', yields: true, ...jest('property', workers) },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
-        { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
+        { name: 'workflow-server', again: true, ...jest('workflow-server', workers, ...onServer) },
       ],
     ],
     atOnce: 4,
   },
-  one({ name: 'workflow-server-all', onRequest: true, ...vitest('workflow-server', workers) }),
+  one({ name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', workers) }),
 ];
 
 /** What a change to these files touches and needs no stack: `files` are paths from the root, none of them deleted. */
 export function stepsFor(files, since) {
   const sources = files.filter((file) => /\.(ts|mjs)$/.test(file));
-  const related = ['--changed', since, '--passWithNoTests'];
+  const related = [`--changedSince=${since}`, '--passWithNoTests'];
   return [
     one(packages),
     one(build),
@@ -126,10 +124,10 @@ export function stepsFor(files, since) {
       statics.imports,
       statics.rules,
     ),
-    one({ name: 'unit', ...vitest('unit', workers, ...related) }),
-    one({ name: 'conformance', ...vitest('conformance', ...related) }),
-    one({ name: 'workflow', ...vitest('workflow', workers, ...related) }),
-    one({ name: 'replay', ...vitest('replay', ...related) }),
+    one({ name: 'unit', ...jest('unit', workers, ...related) }),
+    one({ name: 'conformance', ...jest('conformance', ...related) }),
+    one({ name: 'workflow', ...jest('workflow', workers, ...related) }),
+    one({ name: 'replay', ...jest('replay', ...related) }),
   ];
 }
 

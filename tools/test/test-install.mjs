@@ -18,7 +18,7 @@ const needed = lack === undefined ? [...parts, ...(composeLack === undefined ? c
 const steps = [
   [process.execPath, ['tools/stack/install.mjs', ...needed]],
   ['npm', ['run', '-s', 'build']],
-  ['npx', ['vitest', 'run', '--project', 'install', '--no-file-parallelism', ...process.argv.slice(2)]],
+  ['npx', ['jest', '--maxWorkers=1', ...process.argv.slice(2), '--selectProjects', 'install']],
 ];
 const environment = { STOWAGE_INSTALL_LACKS: lack ?? '', STOWAGE_COMPOSE_LACKS: composeLack ?? '' };
 process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args, environment), 0);

@@ -25,7 +25,7 @@ if (isInstalled) {
   const steps = [
     [process.execPath, ['tools/stack/install.mjs', 'kubernetes', 'moto', 'temporal-server']],
     ['npm', ['run', '-s', 'build']],
-    ['npx', ['vitest', 'run', '--no-file-parallelism', ...chosen, '--project', 'live']],
+    ['npx', ['jest', '--maxWorkers=1', ...chosen, '--selectProjects', 'live']],
   ];
   process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args), 0);
 } else {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { Candidate, Decision } from '../messages.js';
 import { questionOf } from './command-text.js';
 

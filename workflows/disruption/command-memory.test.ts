@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { DisruptionFinished, CandidateRef } from '../messages.js';
 import { remember } from './command-memory.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { NodeVerdict, NodeWaits } from '../messages.js';
 import { LastFindings } from './last-findings.js';
 

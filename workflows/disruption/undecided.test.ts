@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { UndecidedWatch } from './undecided.js';
 
 const minute = 60_000;

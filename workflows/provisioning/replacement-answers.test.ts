@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { CreatedClaim, DeletingNodePlan, PlanNodesResult } from '../../activities/provisioning/contract.js';
 import type { ReplacementRequest } from '../messages.js';
 import { answerTo, waitersOf } from './replacement-answers.js';

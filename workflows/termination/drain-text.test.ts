@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { DrainBlocker } from '../../activities/termination/contract.js';
 import { endedBy } from './drain-text.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { customResourceOf } from '../../../api/crds.js';
 import type { KubernetesObject, NodeSelectorTerm, Pod } from '../../../api/kubernetes.js';
 import { labelValuePattern, qualifiedName } from '../../../api/schema/fields.js';

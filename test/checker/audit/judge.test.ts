@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import type { Pod } from '../../../api/kubernetes.js';

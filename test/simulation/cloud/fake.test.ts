@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import { isDomainError } from '../../../core/failures.js';

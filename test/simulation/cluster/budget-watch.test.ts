@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { mostOf } from './budget-watch.js';
 
 const at = (time: string): number => Date.parse(`2026-01-05T${time}Z`);

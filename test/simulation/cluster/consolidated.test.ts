@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations, labels } from '../../../api/labels.js';
 import { pod } from '../../cases/objects.js';
 import { createFakeKube } from '../kube/fake.js';

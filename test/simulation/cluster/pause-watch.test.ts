@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { DisruptionPause } from '../../../api/stowage/disruption-pause.js';
 import { labels } from '../../../api/labels.js';

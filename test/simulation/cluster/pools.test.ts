@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { parseQuantity } from '../../../core/quantities.js';
 import { replicasFor, workloads } from './pools.js';
 import { mostCpus } from './world.js';

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { QuietWatch } from './quiet-watch.js';
 
 describe("the simulation's watch of a cluster in which nothing happens", () => {

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { workflowIds } from '../../../core/ids.js';
 import { clusterName } from './process.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { shrink } from './shrink.js';
 import type { Play } from './shrink.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { SimulationResult } from './simulate.js';
 import { Totals } from './totals.js';
 

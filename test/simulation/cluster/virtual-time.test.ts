@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualTime } from './virtual-time.js';
 
 const startMs = Date.parse('2026-01-05T12:00:00Z');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/failures.js';
 import { kubeContract } from '../../contracts/kube.js';
 import { createFakeKube } from './fake.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { mergePatch } from './merge-patch.js';
 
 // The cases of RFC 7386, appendix A.

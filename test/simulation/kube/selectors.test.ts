@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { selects } from '../../../core/labels.js';
 import { matchesFields, parseLabelSelector } from './selectors.js';
 

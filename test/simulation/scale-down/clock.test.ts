@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Flag, Inbox, VirtualClock } from './clock.js';
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import type { Pod } from '../../../api/kubernetes.js';
 import { pod } from '../../cases/objects.js';
 import { victimsOf } from './preemption.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { simulateScaleDown } from './scale-down.js';
 
 // Processor time, not a wait: other tests may run beside it.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { balancedAllocation, favourites, fits, leastAllocated } from './scheduler-scores.js';
 import type { SchedulerNode, SchedulerPod } from './scheduler-scores.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Node, Pod, PodAffinityTerm, PodSpec, Taint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { pod } from '../../cases/objects.js';

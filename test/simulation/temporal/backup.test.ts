@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { keep, renew } from './backup.js';
 import { Run } from './run.js';
 

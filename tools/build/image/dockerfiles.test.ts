@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 
 // What both Dockerfiles have to be for the images to be pinned, and to be built for another architecture without emulating it.
 const files = ['Dockerfile', 'tools/stack/Dockerfile'];

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
 import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './lean.mjs';

@@ -1,6 +1,6 @@
 import { SourceMap } from 'node:module';
 import { runInNewContext } from 'node:vm';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { transform } from 'esbuild';
 import { linesOf } from './source-lines.mjs';
 import { slimmed } from './workflow-bundle.mjs';

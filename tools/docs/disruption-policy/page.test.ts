@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
 import { policyProblems } from '../../../disruption/budgets/policy-problems.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { problemsOf, rulesOf } from './problems.mjs';
 
 const page = (text: string) => ({ page: 'budgets', text });

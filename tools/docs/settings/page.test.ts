@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { describeSettings } from '../../../process/settings.js';
 import { withSettings } from './chart-schema.mjs';
 import { settingsPage } from './page.mjs';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { Catalogue } from './catalogue.js';
 import type { Moto } from './moto.js';
 import { itemsOf, parseXml, textOf } from './xml.js';

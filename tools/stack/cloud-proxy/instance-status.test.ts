@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { statusAnswer } from './instance-status.js';
 import type { InstanceHealth, InstanceState } from './instances.js';
 import { listOf, type Params } from './query.js';

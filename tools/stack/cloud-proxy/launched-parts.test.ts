@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, jest, test } from '@jest/globals';
 import { Cloud } from './cloud.js';
 import { describeNetworkInterfaces, describeSpotInstanceRequests, describeVolumes } from './describe-parts.js';
 import type { Params } from './query.js';
@@ -28,9 +28,9 @@ async function launched(
     ...{ motoEndpoint: 'http://127.0.0.1:9', region: 'us-west-2', cluster: 'prod' },
     ...{ clusterEndpoint: 'https://127.0.0.1', clusterCertificate: undefined },
   });
-  vi.spyOn(cloud.moto, 'ec2').mockImplementation((action) =>
-    Promise.resolve(parseXml(ofMoto[action as keyof typeof ofMoto])),
-  );
+  jest
+    .spyOn(cloud.moto, 'ec2')
+    .mockImplementation((action) => Promise.resolve(parseXml(ofMoto[action as keyof typeof ofMoto])));
   const facts = { ...factsOf(data, 'us-west-2'), lifecycle: 'spot' as const, namedByResource: resource };
   const [instance] = await cloud.instances.adopt(['i-1'], facts);
   return { cloud, instance: cloud.instances.describe(instance!) };

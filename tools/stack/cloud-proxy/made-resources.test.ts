@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { Cloud } from './cloud.js';
 import { experiments } from './server.js';
 import { createAllocation, updateAllocation } from './interruptible-reservations.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { MachineType } from './catalogue.js';
 import { Faults } from './faults.js';
 import { imageParameters, machineImages } from './images.js';

@@ -1,15 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MessageQueue } from './message-queue.js';
 import { Sqs } from './sqs.js';
 
 const open = new AbortController().signal;
 
 describe('a queue of the local SQS', () => {
+  let clock: Clock;
   beforeEach(() => {
-    vi.useFakeTimers();
+    clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   });
   afterEach(() => {
-    vi.useRealTimers();
+    clock.uninstall();
   });
 
   const queue = (): MessageQueue => new MessageQueue('q', () => 1000);
@@ -23,7 +25,7 @@ describe('a queue of the local SQS', () => {
     expect(await bodies(q, 1)).toEqual(['a']);
     expect(await bodies(q)).toEqual(['b']);
     expect(await bodies(q)).toEqual([]);
-    vi.advanceTimersByTime(5000);
+    clock.tick(5000);
     const again = await q.receive(10, 0, 5000, open);
     expect(again.map(({ Attributes }) => Attributes['ApproximateReceiveCount'])).toEqual(['2', '2']);
   });
@@ -34,7 +36,7 @@ describe('a queue of the local SQS', () => {
     const [message] = await q.receive(1, 0, 5000, open);
     q.delete(message!.ReceiptHandle);
     q.delete(message!.ReceiptHandle);
-    vi.advanceTimersByTime(10_000);
+    clock.tick(10_000);
     expect(await bodies(q)).toEqual([]);
     expect(() => q.delete('bogus')).toThrow('invalid');
   });
@@ -43,10 +45,10 @@ describe('a queue of the local SQS', () => {
     const q = queue();
     q.send('a');
     const [first] = await q.receive(1, 0, 1000, open);
-    vi.advanceTimersByTime(1000);
+    clock.tick(1000);
     await q.receive(1, 0, 1000, open);
     q.delete(first!.ReceiptHandle);
-    vi.advanceTimersByTime(1000);
+    clock.tick(1000);
     expect(await bodies(q)).toEqual([]);
   });
 
@@ -56,7 +58,7 @@ describe('a queue of the local SQS', () => {
     q.send('late');
     expect((await woken).map(({ Body }) => Body)).toEqual(['late']);
     const empty = q.receive(1, 20_000, 30_000, open);
-    vi.advanceTimersByTime(20_000);
+    clock.tick(20_000);
     expect(await empty).toEqual([]);
   });
 

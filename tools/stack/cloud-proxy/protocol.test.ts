@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { AwsError, errorReply } from './aws-error.js';
 import { passes, tagValues } from './filters.js';
 import { ClientTokens } from './cloud.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import type { Called } from './called.js';
 import type { RecordedCall } from './recording.js';
 import { Replay } from './replay.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { listOf } from './query.js';
 import { refuseTooMuch } from './server.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { inOrderOf, type Candidate } from './strategies.js';
 
 const candidate = (instanceType: string, given: Partial<Candidate>): Candidate => ({

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import proto from '@temporalio/proto';
 import { Deaths } from './deaths.js';
 import { OperatorPoints } from './operator-points.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { outcomesOf, summaryOf, type SpecReport } from './report.js';
 
 const spec = (LeafNodeText: string, State: string, more: Partial<SpecReport> = {}): SpecReport => ({

@@ -1,18 +1,24 @@
-// Which mutants no test notices. The tests run in one process of vitest (runner.mjs), which is started again where a mutant does not end or spoils it.
+// Which mutants no test notices. The tests run in one process of Jest (runner.mjs), which is started again where a mutant does not end or spoils it.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { transpile } from '../../build/transpile.mjs';
 
 // A mutant that says nothing for this long does not end. Without one, everything ends by itself: on a busy machine it may take that long to load the modules.
 const mostSilent = 60_000;
 
+/** The modules with mutants, in the repository's folder. */
+const mirror = 'dist.mutants';
+
 /** `made` is what `instrument` returned; `tests` are globs from `root`. Returns the mutants that are alive, each with whether any test comes to it. Throws where the tests fail without mutants. */
 export async function judge(root, made, tests) {
   const folder = mkdtempSync(join(tmpdir(), 'mutation-'));
+  rmSync(join(root, mirror), { recursive: true, force: true });
   try {
-    const work = { texts: made.texts, tests, progress: join(folder, 'progress') };
-    const run = (judged, mutant) => vitest(root, folder, { ...work, judged }, mutant);
+    await transpile(join(root, mirror), made.texts);
+    const work = { tests, progress: join(folder, 'progress') };
+    const run = (judged, mutant) => jest(root, folder, { ...work, judged }, mutant);
     const seen = await judgeSwitched(run, work.progress);
     for (const id of seen.atLoad) {
       if (!seen.covered.has(id) && !(await run([], id)).passed) seen.killed.add(id);
@@ -22,6 +28,7 @@ export async function judge(root, made, tests) {
       .map((mutant) => ({ ...mutant, covered: seen.covered.has(mutant.id) || seen.atLoad.has(mutant.id) }));
   } finally {
     rmSync(folder, { recursive: true });
+    rmSync(join(root, mirror), { recursive: true, force: true });
   }
 }
 
@@ -59,22 +66,13 @@ function isTrying(progress) {
 }
 
 /** Runs the tests, with a mutant that is active from the start if one is given. Returns whether they passed, and what was written. */
-function vitest(root, folder, work, mutant) {
+function jest(root, folder, work, mutant) {
   const file = join(folder, 'work.json');
   writeFileSync(file, JSON.stringify(work));
   writeFileSync(work.progress, '', { flag: 'a' });
-  const env = { ...process.env, MUTATION_WORK: file };
+  const env = { ...process.env, MUTATION_WORK: file, STOWAGE_TEST_MIRROR: mirror };
   if (mutant !== undefined) env.__STRYKER_ACTIVE_MUTANT__ = mutant;
-  const args = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--bail',
-    '1',
-    '--config',
-    'tools/test/mutation/vitest.config.mjs',
-    '--root',
-    root,
-  ];
+  const args = ['node_modules/jest/bin/jest.js', '--config', 'tools/test/mutation/jest.config.mjs', '--rootDir', root];
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));

@@ -1,7 +1,6 @@
 // Runs each test as it is, and then again with each mutant whose code it comes to, until a test fails: modules are loaded once for all mutants.
-import { setMaxListeners } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
-import { TestRunner } from 'vitest';
+import { addEventHandler } from 'jest-circus';
 import { forget } from './forgetful.mjs';
 
 // Its name is Stryker's: the switches in the instrumented files read it.
@@ -16,35 +15,42 @@ const mostPasses = 100;
 // One mutant is active from the start where what it changes is worked out while modules are loaded.
 const fromTheStart = process.env.__STRYKER_ACTIVE_MUTANT__ !== undefined;
 
-export default class MutationRunner extends TestRunner {
-  async runTask(test) {
-    const run = TestRunner.getTestFn(test);
-    if (fromTheStart) return run();
-    // Each run listens to it once more.
-    setMaxListeners(0, test.context.signal);
-    const covered = await withCoverage(() => run());
-    const open = Object.keys(covered).filter((id) => !done.has(id));
-    if (open.length === 0) return;
-    // A test that cannot be run twice judges nothing.
-    if (!(await passes(run))) return console.error(`fails when it is run twice: ${test.name}`);
-    for (const id of open) {
-      note({ tried: id });
-      const killed = !(await passes(run, id, covered[id]));
-      if (!killed) {
-        note({ survived: id });
-        continue;
-      }
-      done.add(id);
-      // What a mutant left in memory may fail tests that it does not touch: a new process judges the others.
-      if (await passes(run)) continue;
-      note({ spoiled: test.name, by: id });
-      process.kill(process.pid, 'SIGKILL');
+const prepared = new WeakSet();
+if (!fromTheStart) {
+  addEventHandler(({ name }, { currentDescribeBlock, rootDescribeBlock }) => {
+    if (!prepared.has(rootDescribeBlock)) {
+      prepared.add(rootDescribeBlock);
+      const fn = () => note({ atLoad: Object.keys(stryker.mutantCoverage?.static ?? {}) });
+      rootDescribeBlock.hooks.push({ type: 'afterAll', fn });
     }
-  }
+    if (name !== 'add_test') return;
+    const test = currentDescribeBlock.children.at(-1);
+    const run = test.fn;
+    test.fn = () => judge(test.name, run);
+  });
+}
 
-  onAfterRunFiles() {
-    super.onAfterRunFiles();
-    if (!fromTheStart) note({ atLoad: Object.keys(stryker.mutantCoverage?.static ?? {}) });
+async function judge(name, run) {
+  const covered = await withCoverage(run);
+  const open = Object.keys(covered).filter((id) => !done.has(id));
+  if (open.length === 0) return;
+  // A test that cannot be run twice judges nothing.
+  if (!(await passes(run))) {
+    console.error(`fails when it is run twice: ${name}`);
+    return;
+  }
+  for (const id of open) {
+    note({ tried: id });
+    const killed = !(await passes(run, id, covered[id]));
+    if (!killed) {
+      note({ survived: id });
+      continue;
+    }
+    done.add(id);
+    // What a mutant left in memory may fail tests that it does not touch: a new process judges the others.
+    if (await passes(run)) continue;
+    note({ spoiled: name, by: id });
+    process.kill(process.pid, 'SIGKILL');
   }
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test } from '@jest/globals';
 import { account, attacks, cloudFormation, ec2, json, on, uses, world } from './attacks.js';
 import { Authority, everything, filledIn, principalsOf } from './authority.js';
 import type { Policy, Statement } from './policy.js';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test } from '@jest/globals';
 import { holds } from './conditions.js';
 import { decide } from './policy.js';
 import type { Statement } from './policy.js';

@@ -1,0 +1,10 @@
+// Calls what stands around the files of a project (jest.config.mjs), in order; around-end.mjs undoes it, the last first.
+const undone = (globalThis.stowageAround ??= []);
+
+export default async function setUp(_, { globals }) {
+  for (const path of globals.around) {
+    const { default: begin } = await import(path);
+    const end = await begin();
+    if (end !== undefined) undone.push(end);
+  }
+}
