@@ -203,7 +203,10 @@ describe('extended resources', () => {
   });
 
   test('memory seen on nodes replaces the estimate (instance-types/known-memory)', () => {
-    const knownMemory = 7000 * mebi;
-    expect(resourcesOf(named('m5.large'), settings('AL2023', {}, { knownMemory })).capacity.memory).toBe(knownMemory);
+    const knownCapacity = (resource: string, promised: number): number =>
+      resource === 'memory' ? 7000 * mebi : promised;
+    const { capacity } = resourcesOf(named('m5.large'), settings('AL2023', {}, { knownCapacity }));
+    expect(capacity.memory).toBe(7000 * mebi);
+    expect({ ...capacity, memory: 0 }).toEqual({ ...resourcesOf(named('m5.large'), settings()).capacity, memory: 0 });
   });
 });

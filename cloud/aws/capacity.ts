@@ -20,9 +20,7 @@ export interface CapacitySettings {
   readonly vmMemoryOverheadPercent: number;
   /** ENIs that the CNI does not use for pods. */
   readonly reservedEnis: number;
-  /** Memory in bytes observed on nodes of this type and image; replaces the estimate (instance-types/known-memory). */
-  readonly knownMemory?: number;
-  /** Observed capacity of another resource, at most the expected one (instance-types/known-memory). */
+  /** Observed capacity of a resource, at most the expected one (instance-types/known-memory). */
   readonly knownCapacity?: (resource: string, promised: number) => number;
 }
 
@@ -33,16 +31,19 @@ interface MachineResources {
 
 /** Capacity and overhead of a node of this type (instance-types/capacity). */
 export function machineResources(info: InstanceTypeInfo, settings: CapacitySettings): MachineResources {
-  const pods = podsOf(info, settings);
-  const capacity: Record<string, number> = {
+  const { knownCapacity = (_resource, promised) => promised } = settings;
+  const expected = {
     cpu: vcpusOf(info) * 1000,
-    memory: settings.knownMemory ?? memoryOf(info, settings.vmMemoryOverheadPercent),
+    memory: machineMemory(info),
     'ephemeral-storage': storageOf(info, settings),
-    pods,
+    pods: podsOf(info, settings),
+    ...extendedResources(info, settings),
   };
-  for (const [name, count] of Object.entries(extendedResources(info, settings))) if (count > 0) capacity[name] = count;
-  for (const [name, amount] of Object.entries(capacity))
-    capacity[name] = settings.knownCapacity?.(name, amount) ?? amount;
+  const capacity = Object.fromEntries(
+    Object.entries(expected).map(([name, amount]) => [name, knownCapacity(name, amount)]),
+  );
+  // Of a machine without observations the memory is estimated.
+  if (capacity['memory'] === expected.memory) capacity['memory'] = memoryOf(info, settings.vmMemoryOverheadPercent);
   return { capacity, overhead: overheadOf(info, settings, capacity) };
 }
 
@@ -98,6 +99,9 @@ function vcpusOf(info: InstanceTypeInfo): number {
   return info.VCpuInfo?.DefaultVCpus ?? 0;
 }
 
+/** Memory of the machine by EC2, in bytes. */
+export const machineMemory = ({ MemoryInfo }: InstanceTypeInfo): number => (MemoryInfo?.SizeInMiB ?? 0) * mebi;
+
 /** Arm machines reserve 64 MiB for contiguous allocations; the hypervisor's share is rounded up to whole MiB. */
 function memoryOf(info: InstanceTypeInfo, overheadPercent: number): number {
   const arm = info.ProcessorInfo?.SupportedArchitectures?.includes('arm64') === true;
@@ -125,7 +129,7 @@ function extendedResources(info: InstanceTypeInfo, { family, spec }: CapacitySet
   const neuron = NeuronInfo?.NeuronDevices;
   const efaInterfaces = sum(spec.networkInterfaces, (each) => (each.interfaceType === 'efa-only' ? 1 : 0));
   const windows = families[family].os === 'windows';
-  return {
+  const counts = {
     'nvidia.com/gpu': gpus('NVIDIA'),
     'amd.com/gpu': gpus('AMD'),
     'habana.ai/gaudi': gpus('Habana'),
@@ -135,6 +139,7 @@ function extendedResources(info: InstanceTypeInfo, { family, spec }: CapacitySet
     'vpc.amazonaws.com/pod-eni': windows ? 0 : branchInterfacesOf(info.InstanceType ?? ''),
     'vpc.amazonaws.com/PrivateIPv4Address': windows ? (NetworkInfo?.Ipv4AddressesPerInterface ?? 1) - 1 : 0,
   };
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
 function sum<T>(items: readonly T[] | undefined, amount: (item: T) => number | undefined): number {

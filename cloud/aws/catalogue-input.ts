@@ -15,9 +15,7 @@ export interface CatalogueInput {
   readonly region: string;
   readonly vmMemoryOverheadPercent: number;
   readonly reservedEnis: number;
-  /** Memory in bytes observed on nodes of a type and image. */
-  readonly knownMemory?: (type: string, amiId: string) => number | undefined;
-  /** Observed capacity of another resource of a type and image, at most the expected one. */
+  /** Observed capacity of a resource of a type and image, at most the expected one. */
   readonly knownCapacity?: (type: string, amiId: string, resource: string, promised: number) => number;
   /** Whether a subnet currently has no free addresses. */
   readonly subnetExhausted?: (id: string) => boolean;

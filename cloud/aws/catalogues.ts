@@ -8,7 +8,6 @@ import type { CatalogueInput } from './catalogue-input.js';
 import type { Clock } from './clock.js';
 import { buildCatalogue } from './instance-types.js';
 import type { KnownCapacity } from './known-capacity.js';
-import type { KnownMemory } from './known-memory.js';
 import type { createMachineTypes, MachineReading } from './machine-types.js';
 import type { Subnets } from './networks.js';
 import { nodeExtras } from './node-extras.js';
@@ -28,7 +27,6 @@ interface CatalogueSources {
   readonly machines: ReturnType<typeof createMachineTypes>;
   readonly prices: Prices;
   readonly unavailable: UnavailableOfferings;
-  readonly memory: KnownMemory;
   readonly capacity: KnownCapacity;
   readonly subnets: Subnets;
   readonly reservations: Reservations;
@@ -82,7 +80,7 @@ export class Catalogues {
 
   /** Cache key over all inputs of the catalogue. */
   private keyOf({ metadata, spec, status }: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): string {
-    const { reservations, memory, capacity, unavailable, subnets } = this.sources;
+    const { reservations, capacity, unavailable, subnets } = this.sources;
     const { amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy } = spec;
     const { networkInterfaces, connectionTracking, cpuOptions, associatePublicIPAddress } = spec;
     const { machines, prices, shifts, placementGroup } = current;
@@ -90,7 +88,7 @@ export class Catalogues {
       [metadata.uid, amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy],
       [associatePublicIPAddress, [...publicZones]],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
-      [status?.capacityReservations, reservations.version, memory.version],
+      [status?.capacityReservations, reservations.version],
       [capacity.version, metadata.annotations?.[annotations.ec2NodeClassHash]],
       [unavailable.version, subnets.version, prices.onDemandAt, prices.spotAt, shifts],
       [machines.digest, placementGroup],
@@ -99,7 +97,7 @@ export class Catalogues {
   }
 
   private inputOf(nodeClass: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): CatalogueInput {
-    const { options, reservations, memory, capacity, unavailable, subnets } = this.sources;
+    const { options, reservations, capacity, unavailable, subnets } = this.sources;
     const hash = nodeClass.metadata.annotations?.[annotations.ec2NodeClassHash] ?? '';
     const { region, vmMemoryOverheadPercent = 0.075, reservedEnis = 0 } = options;
     return {
@@ -112,7 +110,6 @@ export class Catalogues {
       vmMemoryOverheadPercent,
       reservedEnis,
       subnetExhausted: (id) => subnets.isExhausted(id),
-      knownMemory: (type, amiId) => memory.get(type, amiId),
       knownCapacity: (instanceType, imageId, resource, promised) =>
         capacity.least({ instanceType, imageId, nodeClassHash: hash }, resource, promised),
       reservedCount: (id) => reservations.available(id),

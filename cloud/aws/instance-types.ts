@@ -298,7 +298,6 @@ function buildType(
   const ami = imageFor(status?.amis ?? [], own);
   if (ami === undefined) return undefined;
   const offerings = builder.of(info);
-  const knownMemory = input.knownMemory?.(name, ami.id);
   const { knownCapacity } = input;
   const { vmMemoryOverheadPercent, reservedEnis } = input;
   const kubelet = kubeletFor(info, input);
@@ -316,7 +315,6 @@ function buildType(
       spec: { ...spec, kubelet },
       vmMemoryOverheadPercent,
       reservedEnis,
-      ...(knownMemory === undefined ? {} : { knownMemory }),
       ...(knownCapacity && { knownCapacity: (resource, promised) => knownCapacity(name, ami.id, resource, promised) }),
     }),
   };

@@ -1,8 +1,8 @@
 import type { ObservedCapacity } from '../port.js';
 
 /**
- * Capacity below this share of the claim's is not believed: writing the Node's status could otherwise make a type
- * unusable.
+ * Capacity below this share of what was expected is not believed: writing the Node's status could otherwise make a type
+ * unusable. Kernel, hypervisor and crash kernel use at most a quarter of the memory of the smallest machines.
  */
 const leastShare = 0.5;
 
@@ -13,8 +13,11 @@ const leastShare = 0.5;
 const leastShareOfDisk = 0.9;
 const disk = 'ephemeral-storage';
 
+type NodeKind = Pick<ObservedCapacity, 'instanceType' | 'imageId' | 'nodeClassHash'>;
+
 /**
- * Observed node capacity of resources other than memory, where it is below the claim's (instance-types/known-memory).
+ * Observed capacity of nodes, where it is below what was expected: for memory what EC2 says of the type, for any other
+ * resource what the claim says (instance-types/known-memory).
  */
 export class KnownCapacity {
   private readonly known = new Map<string, number>();
@@ -26,35 +29,41 @@ export class KnownCapacity {
   }
 
   /** The known capacity of a resource for this type, image and node class, at most `promised`. */
-  least(
-    { instanceType, imageId, nodeClassHash }: Pick<ObservedCapacity, 'instanceType' | 'imageId' | 'nodeClassHash'>,
-    resource: string,
-    promised: number,
-  ): number {
-    const image = `${imageId}/${nodeClassHash}/${resource}`;
-    const least = Math.min(promised, this.known.get(`${instanceType}/${image}`) ?? promised);
-    return resource === disk ? this.ofDisk(image, least) : least;
+  least(kind: NodeKind, resource: string, promised: number): number {
+    const least = Math.min(promised, this.known.get(keyOf(kind, resource)) ?? promised);
+    return resource === disk ? this.ofDisk(kind, least) : least;
   }
 
-  /** Machines of one type differ a little, so the lowest observation counts. */
-  learn({ instanceType, imageId, nodeClassHash, capacity, expected }: ObservedCapacity): void {
+  /** Machines of one type differ a little, so the lowest observation counts. `memory`: of the machine by EC2. */
+  learn({ capacity, expected, ...kind }: ObservedCapacity, memory: number): void {
     const amounts = new Map(Object.entries(capacity));
-    for (const [resource, promised] of Object.entries(expected)) {
+    for (const [resource, promised] of Object.entries({ ...expected, memory })) {
       const amount = amounts.get(resource) ?? 0;
-      if (resource === 'memory' || amount < promised * leastShare) continue;
-      if (amount >= this.least({ instanceType, imageId, nodeClassHash }, resource, promised)) continue;
-      const image = `${imageId}/${nodeClassHash}/${resource}`;
+      const isPlausible = amount > 0 && amount >= promised * leastShare;
+      if (!isPlausible || amount >= this.least(kind, resource, promised)) continue;
       const isOfDisk = resource === disk && amount >= promised * leastShareOfDisk;
-      this.known.set(isOfDisk ? `${image}/${promised}` : `${instanceType}/${image}`, amount);
+      this.known.set(isOfDisk ? diskKey(kind, promised) : keyOf(kind, resource), amount);
       this.changes += 1;
     }
   }
 
   /** Claims launched after an observation promise the lower amount, and their nodes may again have less. */
-  private ofDisk(image: string, promised: number): number {
+  private ofDisk(kind: NodeKind, promised: number): number {
     let least = promised;
-    for (let next = this.known.get(`${image}/${least}`); next !== undefined; next = this.known.get(`${image}/${least}`))
+    for (
+      let next = this.known.get(diskKey(kind, least));
+      next !== undefined;
+      next = this.known.get(diskKey(kind, least))
+    )
       least = next;
     return least;
   }
 }
+
+/** Memory does not depend on the node class. */
+function keyOf({ instanceType, imageId, nodeClassHash }: NodeKind, resource: string): string {
+  return `${instanceType}/${imageId}/${resource === 'memory' ? '' : nodeClassHash}/${resource}`;
+}
+
+const diskKey = ({ imageId, nodeClassHash }: NodeKind, promised: number): string =>
+  `${imageId}/${nodeClassHash}/${promised}`;

@@ -12,7 +12,6 @@ import { InstanceProfiles } from './instance-profiles.js';
 import { Instances } from './instances.js';
 import { InterruptionQueue } from './interruption-queue.js';
 import { KnownCapacity } from './known-capacity.js';
-import { KnownMemory } from './known-memory.js';
 import { LaunchTemplates } from './launch-template.js';
 import { Launcher } from './launcher.js';
 import { createMachineTypes } from './machine-types.js';
@@ -41,7 +40,6 @@ interface AwsState {
   readonly prices: Prices;
   readonly machines: ReturnType<typeof createMachineTypes>;
   readonly unavailable: UnavailableOfferings;
-  readonly memory: KnownMemory;
   readonly capacity: KnownCapacity;
   readonly subnets: Subnets;
   readonly reservations: Reservations;
@@ -93,7 +91,6 @@ function createState(options: AwsOptions, calls: AwsCalls, clock: Clock): AwsSta
     machines,
     prices: createPrices(options, calls, clock),
     unavailable: new UnavailableOfferings(() => clock.now()),
-    memory: new KnownMemory(machines),
     capacity: new KnownCapacity(),
     subnets,
     reservations: new Reservations(calls, clock),

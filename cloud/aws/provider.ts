@@ -7,8 +7,10 @@ import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { CloudProvider, EndedInstance, NodeClass, ObservedCapacity, RepairPolicy } from '../port.js';
 import { type AwsCalls, createCalls } from './calls.js';
+import { machineMemory } from './capacity.js';
 import { type Clock, systemClock } from './clock.js';
 import { type Ec2Instance, instanceIdOf } from './instances.js';
+import type { MachineTypes } from './machine-types.js';
 import type { AwsOptions } from './options.js';
 import { type AwsParts, createParts } from './parts.js';
 import { Failures } from './sweeping.js';
@@ -242,11 +244,12 @@ export class AwsProvider implements CloudProvider {
   }
 
   learnCapacity(observed: ObservedCapacity): void {
-    const { instanceType, imageId, capacity } = observed;
-    // What cannot be evaluated now is evaluated again at the next change of the cluster.
-    if (capacity['memory'] !== undefined)
-      void this.parts.memory.learn(instanceType, imageId, capacity['memory']).catch(() => undefined);
-    this.parts.capacity.learn(observed);
+    const learn = ({ infos }: Pick<MachineTypes, 'infos'>): void => {
+      const info = infos.find(({ InstanceType: name }) => name === observed.instanceType);
+      if (info !== undefined) this.parts.capacity.learn(observed, machineMemory(info));
+    };
+    // Without an answer of EC2 it is evaluated again at the next change of the cluster.
+    void this.parts.machines.get().then(learn, () => undefined);
   }
 
   async sweep(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
