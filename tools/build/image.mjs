@@ -15,7 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { copyAssets } from './image/assets.mjs';
 import { bundlePrograms } from './image/bundle.mjs';
-import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './image/lean.mjs';
+import { plainWorkflowCalls, pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './image/lean.mjs';
 import { nativeLibrary } from './image/native.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
@@ -62,6 +62,7 @@ async function image(folder, { version, arch }) {
   mkdirSync(folder, { recursive: true });
   const programFiles = await bundlePrograms(root, folder, programs, [
     withoutBundler,
+    plainWorkflowCalls,
     pureShapes,
     sdkModules,
     withoutLanguages,

@@ -4,3 +4,4 @@ export const sdkModules: Plugin;
 export const pureShapes: Plugin;
 export const withoutLanguages: Plugin;
 export const withoutUrlTables: Plugin;
+export const plainWorkflowCalls: Plugin;

@@ -61,3 +61,21 @@ export const withoutUrlTables = {
     }));
   },
 };
+
+/**
+ * Has workflow threads run workflows without a time limit, for which Node starts a thread at each call, and without a stack trace of each
+ * promise, which Temporal's `__stack_trace` query alone reads: both cost more than the workflows.
+ */
+export const plainWorkflowCalls = {
+  name: 'plain-workflow-calls',
+  setup({ onLoad }) {
+    const without = (filter, code) =>
+      onLoad({ filter }, ({ path }) => {
+        const text = readFileSync(path, 'utf8');
+        if (!text.includes(code)) throw new Error(`${path} has no "${code}": the SDK has changed`);
+        return { contents: text.replaceAll(code, '') };
+      });
+    without(/@temporalio[\\/]worker[\\/]lib[\\/]workflow[\\/]reusable-vm\.js$/, 'timeout: isolateExecutionTimeoutMs,');
+    without(/@temporalio[\\/]worker[\\/]lib[\\/]workflow[\\/]vm-shared\.js$/, 'this.setPromiseHook();');
+  },
+};

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './lean.mjs';
+import { plainWorkflowCalls, pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './lean.mjs';
 
 /** A program of these lines in one file, as images have it, with what went into the file by its path. */
 async function bundled(
@@ -74,4 +74,14 @@ test('the bundle uses the URL of Node for packages of both forms', async () => {
     `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`
   )) as { default: unknown };
   expect(classes).toEqual([URL, URL]);
+});
+
+test('workflow threads call workflows without a thread that watches the time, and record no stack of each promise', async () => {
+  const program = [`import '@temporalio/worker/lib/workflow/workflow-worker-thread.js';`];
+  const isWatched = ({ text }: { text: string }) => [
+    /callIntoVmScript\.runInContext\(context,\s*\{\s*timeout/.test(text),
+    text.includes('this.setPromiseHook()'),
+  ];
+  expect(isWatched(await bundled(program, []))).toEqual([true, true]);
+  expect(isWatched(await bundled(program, [plainWorkflowCalls]))).toEqual([false, false]);
 });
