@@ -61,7 +61,7 @@ function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undef
 
 async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<LaunchInstanceResult> {
   const began = deps.now();
-  const claim = await withFinalizer(deps, ref);
+  const claim = await withFinalizer(deps, ref, isFirst);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   const request = await requestFor(deps, claim, isFirst);
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
@@ -87,14 +87,16 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Prom
 
 /**
  * Adds the finalizer, without which nothing is launched (launch/finalizer-first). Nearly all NodeClaims are created
- * with it.
+ * with it. One that was created just now (`isFirst`) is taken from the watch cache, if it is there.
  */
-const withFinalizer = ({ kube }: ActivityDeps, ref: ClaimRef): Promise<NodeClaim | undefined> =>
-  updateClaim(kube, ref, ({ metadata: { finalizers: present = [], deletionTimestamp } }) =>
+function withFinalizer({ kube, cache }: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<NodeClaim | undefined> {
+  const cached = isFirst ? cache.get('NodeClaim', { name: ref.name }) : undefined;
+  const decide = ({ metadata: { finalizers: present = [], deletionTimestamp } }: NodeClaim) =>
     deletionTimestamp !== undefined || present.includes(finalizers.termination)
       ? undefined
-      : { metadata: { finalizers: [...present, finalizers.termination] } },
-  );
+      : { metadata: { finalizers: [...present, finalizers.termination] } };
+  return updateClaim(kube, ref, decide, cached?.metadata.uid === ref.uid ? cached : undefined);
+}
 
 /**
  * Returns false if the instance cannot be recorded now: the launch has succeeded, and the workflow repeats the write.

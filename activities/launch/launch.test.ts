@@ -413,11 +413,24 @@ describe('launching a claim', () => {
     await expect(asksFor(true)).resolves.toBe(false);
   });
 
+  test('a claim that was created just now is launched as the watch cache has it, and any other is read first', async () => {
+    const reads = jest.spyOn(world.deps.kube, 'get');
+    const readsOf = async (isFirst: boolean): Promise<number> => {
+      reads.mockClear();
+      await new MockActivityEnvironment().run(() => cloud.launchInstance({ claim, isFirst }));
+      return reads.mock.calls.filter(([kind]) => kind === 'NodeClaim').length;
+    };
+    await world.synced();
+    await expect(readsOf(true)).resolves.toBe(0);
+    await expect(readsOf(false)).resolves.toBe(1);
+  });
+
   test('another claim of the same name does not match', async () => {
     const other = { name: 'c1', uid: 'uid-other' };
 
     await expect(launch.prepareClaim({ claim: other })).resolves.toEqual({ state: 'gone' });
-    await expect(cloud.launchInstance({ claim: other })).resolves.toEqual({ state: 'gone' });
+    for (const isFirst of [true, false])
+      await expect(cloud.launchInstance({ claim: other, isFirst })).resolves.toEqual({ state: 'gone' });
     expect(world.cloud.launchesByClaimUid.size).toBe(0);
   });
 
