@@ -6,7 +6,7 @@ import type { Kind, KubeClient, ListOptions } from './port.js';
 export interface WatchProbeOptions {
   /**
    * A watch without data for this long is checked, repeatedly; default 3 s for pods, nodes and NodeClaims, 10 s for
-   * others.
+   * what people set, a minute for others.
    */
   readonly silentMs: number;
   /** An API server that does not accept a check within this time counts as not responding; default 5 s. */
@@ -17,17 +17,21 @@ export interface WatchProbeOptions {
 
 /**
  * Kinds that pods wait for are checked sooner. In busy clusters their watches are seldom silent, and so seldom checked;
- * elsewhere each check is one request in four seconds.
+ * elsewhere each check is one request in four seconds. The many kinds that rarely change would together be most of all
+ * requests.
  */
-const urgentKinds: ReadonlySet<Kind> = new Set<Kind>(['Pod', 'Node', 'NodeClaim']);
-const urgentSilentMs = 3000;
+const silentMsByKind: Readonly<Partial<Record<Kind, number>>> = {
+  ...{ Pod: 3000, Node: 3000, NodeClaim: 3000 },
+  ...{ NodePool: 10_000, EC2NodeClass: 10_000, KWOKNodeClass: 10_000, NodeOverlay: 10_000 },
+  ...{ DisruptionPolicy: 10_000, DisruptionPause: 10_000, PodDisruptionBudget: 10_000 },
+};
 
 /** How the watch of a kind is checked. */
 export function probeOf(kind: Kind, given: Partial<WatchProbeOptions> = {}): WatchProbeOptions {
-  return { ...probeDefaults, ...(urgentKinds.has(kind) ? { silentMs: urgentSilentMs } : {}), ...given };
+  return { ...probeDefaults, silentMs: silentMsByKind[kind] ?? 60_000, ...given };
 }
 
-const probeDefaults: WatchProbeOptions = { silentMs: 10_000, answerMs: 5000, graceMs: 2000 };
+const probeDefaults = { answerMs: 5000, graceMs: 2000 };
 
 /** The watch to check. */
 interface ProbedWatch {
