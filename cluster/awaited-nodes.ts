@@ -44,12 +44,22 @@ export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
 }
 
 function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
-  const claim = claimsByPod(deps, deps.cache.all('NodeClaim')).get(podKey(pod));
-  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isAwaited(deps, claim)) return undefined;
-  if (!isPlannedOn(pod, claim)) return undefined;
+  const claim = awaitedClaim(deps, pod);
+  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isPlannedOn(pod, claim)) return undefined;
   const node = nodeOf(deps.cache, claim);
   if (node !== undefined && isDeletingNode(node)) return undefined;
   return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
+}
+
+/** The awaited claim that the pod is planned on; of several an uninitialized one, or the one initialized last. */
+function awaitedClaim(deps: Deps, pod: Pod): NodeClaim | undefined {
+  let found: NodeClaim | undefined;
+  for (const claim of deps.cache.nodeClaimsPlannedFor(podKey(pod))) {
+    if (claim.metadata.deletionTimestamp !== undefined || !isAwaited(deps, claim)) continue;
+    const isLater = found === undefined || (initializedAt(claim) ?? Infinity) > (initializedAt(found) ?? Infinity);
+    if (isLater) found = claim;
+  }
+  return found;
 }
 
 function isAwaited({ now, nominationMs }: Deps, claim: NodeClaim): boolean {
@@ -58,28 +68,8 @@ function isAwaited({ now, nominationMs }: Deps, claim: NodeClaim): boolean {
   return !(now() >= Date.parse(claim.metadata.creationTimestamp ?? '') + longestWaitMs);
 }
 
-/** Awaited claims by the pods planned on them; uninitialized claims take precedence. Cached by the list of claims. */
-function claimsByPod(deps: Deps, claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
-  let byPod = known.get(claims);
-  if (byPod === undefined) {
-    byPod = new Map();
-    for (const claim of claims) {
-      if (claim.metadata.deletionTimestamp !== undefined || !isAwaited(deps, claim)) continue;
-      const initialized = initializedAt(claim) ?? Infinity;
-      for (const pod of plannedPodKeys(claim)) {
-        const known = byPod.get(pod);
-        if (known === undefined || initialized > (initializedAt(known) ?? Infinity)) byPod.set(pod, claim);
-      }
-    }
-    known.set(claims, byPod);
-  }
-  return byPod;
-}
-
 const plannedPodKeys = ({ metadata }: NodeClaim): readonly string[] =>
   metadata.annotations?.[annotations.plannedPods]?.split(',') ?? [];
-
-const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
 
 /**
  * Whether nodes are launched for the pod (provisioning/pending-pods): it is pending for lack of a node and awaits none.

@@ -96,6 +96,28 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.nodeClaimByProviderId('aws:///z/i-2') === undefined, timeout());
   });
 
+  test('finds the NodeClaims that a pod is planned on, by their annotation as it is now', async () => {
+    const planned = (pods?: string) => ({
+      metadata: { annotations: { 'stowage.dev/planned-pods': pods ?? null } },
+    });
+    kube.put('NodeClaim', { metadata: { name: 'c' }, spec: {} } as never);
+    await kube.patch('NodeClaim', { name: 'c' }, planned('default/a,default/b'));
+    kube.put('NodeClaim', { metadata: { name: 'd' }, spec: {} } as never);
+    const cache = await started();
+    const of = (pod: string) => cache.nodeClaimsPlannedFor(pod).map(({ metadata }) => metadata.name);
+    expect([of('default/a'), of('default/b'), of('default/c'), of('')]).toEqual([['c'], ['c'], [], []]);
+
+    await kube.patch('NodeClaim', { name: 'd' }, planned('default/b,default/c'));
+    await kube.patch('NodeClaim', { name: 'c' }, planned('default/a'));
+    await cache.until(() => of('default/b').join() === 'd', timeout());
+    expect([of('default/a'), of('default/c')]).toEqual([['c'], ['d']]);
+
+    await kube.patch('NodeClaim', { name: 'c' }, planned());
+    kube.remove('NodeClaim', { name: 'd' });
+    await cache.until(() => of('default/a').length === 0 && of('default/c').length === 0, timeout());
+    expect(of('default/b')).toEqual([]);
+  });
+
   test('calls handlers after it has applied a change, in order, with the object before', async () => {
     kube.put('Node', { metadata: { name: 'n', labels: { v: '1' } } });
     const retry = { base: 1, max: 2 };
@@ -560,7 +582,8 @@ describe('the cluster cache', () => {
 
     test.each<[Kind, number]>([
       ['Node', 3],
-      ['Namespace', 10],
+      ['NodePool', 10],
+      ['Namespace', 60],
     ])(
       'that missed a change of kind %s is checked after %d s, and restarted two seconds later',
       async (kind, seconds) => {

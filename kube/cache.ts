@@ -117,6 +117,10 @@ class WatchedCluster implements ClusterCache {
     return this.indices.nodeClaims.get(providerId);
   }
 
+  nodeClaimsPlannedFor(pod: string): readonly NodeClaim[] {
+    return this.indices.plannedFor(pod).flatMap((name) => this.get('NodeClaim', { name }) ?? []);
+  }
+
   on<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>): () => void {
     this.store(kind);
     return this.handlers.add(kind, handler);

@@ -233,6 +233,8 @@ export interface ClusterCache {
   podsOnNode(nodeName: string): readonly Pod[];
   nodeByProviderId(providerId: string): Node | undefined;
   nodeClaimByProviderId(providerId: string): NodeClaim | undefined;
+  /** NodeClaims whose annotation lists the pod (`namespace/name`) as planned on them. */
+  nodeClaimsPlannedFor(pod: string): readonly NodeClaim[];
   /**
    * Called after the cache has applied a change; returns a function that unsubscribes. An exception affects neither the
    * cache nor other handlers.

@@ -3,6 +3,7 @@ import type { Kind, Kinds, ObjectRef } from './port.js';
 import { hasOwn, lookUp } from '../core/own.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 
 /** Look-ups across the cache, updated with every change. */
 export class Indices {
@@ -11,6 +12,12 @@ export class Indices {
   /** By `status.providerID`. */
   readonly nodeClaims = new NewestByKey<NodeClaim>(({ status }) => status?.providerID);
   private readonly podsByNode = new Map<string, Map<string, Pod>>();
+  private readonly claimsByPod = new Map<string, Set<string>>();
+
+  /** Names of the NodeClaims whose annotation lists the pod (`namespace/name`). */
+  plannedFor(pod: string): readonly string[] {
+    return [...(this.claimsByPod.get(pod) ?? [])];
+  }
 
   podsOnNode(nodeName: string): readonly Pod[] {
     return [...(this.podsByNode.get(nodeName)?.values() ?? [])];
@@ -21,8 +28,23 @@ export class Indices {
     const after = change.type === 'deleted' ? undefined : change.object;
     if (kind === 'Pod') this.takePod(before as Pod | undefined, after as Pod | undefined);
     else if (kind === 'Node') this.nodes.move(before as Node | undefined, after as Node | undefined);
-    else if (kind === 'NodeClaim')
-      this.nodeClaims.move(before as NodeClaim | undefined, after as NodeClaim | undefined);
+    else if (kind === 'NodeClaim') this.takeClaim(before as NodeClaim | undefined, after as NodeClaim | undefined);
+  }
+
+  private takeClaim(before: NodeClaim | undefined, after: NodeClaim | undefined): void {
+    this.nodeClaims.move(before, after);
+    const [from, to] = [plannedText(before), plannedText(after)];
+    if (before !== undefined && after !== undefined && from === to) return;
+    for (const pod of from.split(',')) {
+      const claims = this.claimsByPod.get(pod);
+      claims?.delete(before?.metadata.name ?? '');
+      if (claims?.size === 0) this.claimsByPod.delete(pod);
+    }
+    if (to === '') return;
+    for (const pod of to.split(',')) {
+      const claims = this.claimsByPod.get(pod) ?? new Set<string>();
+      this.claimsByPod.set(pod, claims.add(after?.metadata.name ?? ''));
+    }
   }
 
   private takePod(before: Pod | undefined, after: Pod | undefined): void {
@@ -38,6 +60,9 @@ export class Indices {
     pods.set(objectKey(after!.metadata), after!);
   }
 }
+
+const plannedText = (claim: NodeClaim | undefined): string =>
+  claim?.metadata.annotations?.[annotations.plannedPods] ?? '';
 
 /**
  * The most recently written object for each key. A kubelet that restarts with another name creates a second Node of one
