@@ -47,7 +47,7 @@ const pipeline = [
   ),
   never(
     'packing-model-knows-no-stage',
-    '^packing/(types|names|lists|sort-few|xorshift)\\.ts$',
+    '^packing/(types|lists|sort-few|xorshift)\\.ts$',
     '^packing/[a-z-]+/',
     'The model is what every stage shares.',
   ),
@@ -120,7 +120,7 @@ export default {
       severity: 'error',
       comment: 'Consolidation tries things through packing/trial.ts alone.',
       from: { path: '^disruption/consolidation/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^packing/', pathNot: '^packing/((trial|types|names|exclude-objects)\\.ts|requirements/)' },
+      to: { path: '^packing/', pathNot: '^packing/((trial|types|exclude-objects)\\.ts|requirements/)' },
     },
     {
       name: 'no-cycles',

@@ -6,6 +6,7 @@ import { instanceEnded } from '../core/registration-health.js';
 import { regarding } from '../core/events.js';
 import type { ActivityDeps } from './deps.js';
 import { recordRegistration } from './registration-health.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 /** Most nodes register within this time and need no request to the cloud. */
 const askedAfterMs = 60_000;
@@ -24,13 +25,13 @@ export async function endedWhileAwaited(deps: ActivityDeps, claim: NodeClaim): P
  * the cloud does not report how.
  */
 export async function noteEndedUnregistered(deps: ActivityDeps, claim: NodeClaim, otherwise: string): Promise<void> {
-  if (isTrue(claim.status?.conditions, 'Registered') || claim.metadata.deletionTimestamp !== undefined) return;
+  if (isTrue(claim.status?.conditions, 'Registered') || isDeleting(claim)) return;
   const { message, isReclaimed } = (await whyEnded(deps, claim)) ?? { message: otherwise, isReclaimed: false };
   deps.events.publish({
     regarding: regarding('NodeClaim', claim.metadata),
     type: 'Warning',
     reason: instanceEnded,
-    message: `NodeClaim ${claim.metadata.name ?? ''} event: its instance ended before its node registered: ${message}`,
+    message: `NodeClaim ${nameOf(claim)} event: its instance ended before its node registered: ${message}`,
   });
   if (isReclaimed) return;
   await recordRegistration(deps, claim, { registered: false, at: deps.now(), reason: instanceEnded, message });

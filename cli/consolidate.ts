@@ -1,9 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { labels } from '../api/labels.js';
-import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { lookUp } from '../core/own.js';
-import { podKey } from '../core/pods.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import type { Consolidation, ConsolidationCommand, LeastSaving } from '../disruption/consolidation/types.js';
@@ -20,6 +18,7 @@ import { claimDocument } from './output/plan-json.js';
 import { excludedObjectsText } from './output/excluded-objects.js';
 import { counted, onOneLine } from '../core/text.js';
 import { hourly, renderTable } from './output/table.js';
+import { nameOf, fullName } from '../core/names.js';
 
 const shownNames = 3;
 const shownReasons = 10;
@@ -79,7 +78,7 @@ const longAgo = '1970-01-01T00:00:00Z';
  */
 function asAtRest(objects: ClusterObjects): ClusterObjects {
   const nodes = (objects.nodes ?? []).map((node) => ({ ...node, metadata: { ...node.metadata } }));
-  const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
+  const byName = new Map(nodes.map((node) => [nameOf(node), node]));
   const byId = new Map(nodes.flatMap((node) => (node.spec?.providerID ? [[node.spec.providerID, node] as const] : [])));
   const nodeClaims = (objects.nodeClaims ?? []).map((claim) => {
     const node = byId.get(claim.status?.providerID ?? '') ?? byName.get(claim.status?.nodeName ?? '');
@@ -97,7 +96,7 @@ function settled(claim: NodeClaim, node: Node): NodeClaim {
     conditions = conditions.filter((condition) => condition.type !== type);
     conditions.push({ type, status: 'True', reason: type, message: '', lastTransitionTime: longAgo });
   }
-  const nodeName = node.metadata.name ?? '';
+  const nodeName = nameOf(node);
   const own = { ...claim.metadata.labels };
   const pool = node.metadata.labels[labels.nodePool];
   if (pool !== undefined) own[labels.nodePool] ??= pool;
@@ -165,7 +164,7 @@ function resizedAmong(objects: ClusterObjects): string[] {
   if (resized.length === 0) return [];
   const more = resized.length > 3 ? ` and ${resized.length - 3} more` : '';
   return [
-    `resized in place, and counted as large as the template of their owner where they move: ${resized.slice(0, 3).map(podKey).join(', ')}${more}`,
+    `resized in place, and counted as large as the template of their owner where they move: ${resized.slice(0, 3).map(fullName).join(', ')}${more}`,
   ];
 }
 
@@ -174,14 +173,14 @@ function leastSavingsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects):
   return new Map(
     nodePools.flatMap((pool) => {
       const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rulesOf(pool, disruptionPolicies);
-      return share > 0 || dollarsPerHour > 0 ? [[pool.metadata.name ?? '', { share, dollarsPerHour }] as const] : [];
+      return share > 0 || dollarsPerHour > 0 ? [[nameOf(pool), { share, dollarsPerHour }] as const] : [];
     }),
   );
 }
 
 /** Existing nodes with the name of a planned replacement, which makes `moves` ambiguous. */
 function takenNames({ commands }: Consolidation, { nodes = [] }: ClusterObjects): readonly string[] {
-  const there = new Set(nodes.map(({ metadata }) => metadata.name ?? ''));
+  const there = new Set(nodes.map(nameOf));
   return commands.flatMap(({ candidates, replacements }, n) => {
     const taken = replacements.map((_, i) => `replacement-${n}-${i}`).filter((name) => there.has(name));
     for (const name of candidates) there.delete(name);
@@ -202,8 +201,6 @@ function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now:
     ),
   ];
 }
-
-const nameOf = ({ metadata }: NodePool | DisruptionPolicy): string => metadata.name ?? '';
 
 /** A consolidation in the format of `stowage consolidate -o json`. */
 interface ConsolidationDocument {

@@ -517,7 +517,10 @@ describe('stowage convert on random old objects', () => {
     consolidation: maybe(fc.record({ enabled: maybe(fc.boolean()) })),
     providerRef: maybe(fc.record({ name })),
     provider: maybe(nodeClass),
-    surprise: maybe(fc.anything({ withBigInt: false, withDate: false })),
+    // `{{` is refused, as a template that was not rendered.
+    surprise: maybe(
+      fc.anything({ withBigInt: false, withDate: false }).filter((value) => !stringify(value ?? null).includes('{{')),
+    ),
   });
   const budget = fc.record({
     nodes: fc.oneof(fc.nat(50), fc.constantFrom('10%', '5', '0')),

@@ -11,6 +11,7 @@ import {
 } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import type { TemporalTarget } from './temporal.js';
+import { nameOf } from '../core/names.js';
 
 /** A workflow for a node. */
 export interface Found {
@@ -230,7 +231,7 @@ async function claimsOf(
   try {
     const claims = await kube.list('NodeClaim');
     return {
-      claims: claims.filter(({ status }) => status?.nodeName === node).map(({ metadata }) => metadata.name ?? ''),
+      claims: claims.filter(({ status }) => status?.nodeName === node).map(nameOf),
     };
   } catch (error) {
     return { claims: [], unread: messageOf(error) };

@@ -16,6 +16,7 @@ import { parseDocument, readText } from './objects/read-documents.js';
 import { frontierDocument, frontierText } from './output/frontier.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
+import { nameOf } from '../core/names.js';
 
 export interface PlanOptions {
   readonly objects: readonly string[];
@@ -67,7 +68,7 @@ export function packingInputOfFiles(
   missingOwners(objects).forEach(warn);
   missingLabels(objects, catalogue, options.catalogue).forEach(warn);
   // Nodes have their price even without a pool.
-  const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
+  const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(nameOf);
   return {
     objects,
     catalogues: new Map(pools.map((name) => [name, catalogue])),

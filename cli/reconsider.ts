@@ -14,7 +14,7 @@ import { refusedTable } from './output/people-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, RefusedError } from './temporal.js';
 
-type Scope = Pick<ReconsiderOrder, 'node' | 'nodePool' | 'all'>;
+type ReconsiderScope = Pick<ReconsiderOrder, 'node' | 'nodePool' | 'all'>;
 
 interface Options {
   readonly node?: string;
@@ -49,8 +49,8 @@ export async function reconsider(args: readonly string[]): Promise<string> {
 }
 
 /** Exactly one scope. Throws `UsageError`. */
-export function scopeOf({ node, nodepool, all }: Omit<Options, 'as'>): Scope {
-  const given: Scope[] = [
+export function scopeOf({ node, nodepool, all }: Omit<Options, 'as'>): ReconsiderScope {
+  const given: ReconsiderScope[] = [
     ...(node === undefined ? [] : [{ node }]),
     ...(nodepool === undefined ? [] : [{ nodePool: nodepool }]),
     ...(all === true ? [{ all }] : []),

@@ -12,11 +12,12 @@ import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/text.js';
 import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
 import { nominatedText, reasonOfFailure } from '../core/events.js';
-import { isPending, podKey } from '../core/pods.js';
+import { isPending } from '../core/pods.js';
 import { timeText } from '../core/time.js';
 import type { KubernetesEvent } from '../kube/port.js';
 import type { StatusKube } from './status-reading.js';
 import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
+import { nameOf, fullName, isDeleting } from '../core/names.js';
 
 type Rows = Pick<
   StatusReport,
@@ -49,9 +50,7 @@ export function poolRow({ metadata, spec, status }: NodePool, claims: readonly N
   const ready = conditionOf(status?.conditions, 'Ready');
   const draining = claims.filter(
     (claim) =>
-      claim.metadata.deletionTimestamp !== undefined &&
-      (claim.status?.providerID ?? '') !== '' &&
-      labelsOf(claim).nodePool === metadata.name,
+      isDeleting(claim) && (claim.status?.providerID ?? '') !== '' && labelsOf(claim).nodePool === metadata.name,
   ).length;
   const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
   return {
@@ -80,10 +79,10 @@ function claimRow(claim: NodeClaim, now: number): ClaimRow {
   const { conditions, nodeName } = claim.status ?? {};
   const waiting = conditions?.find(({ type, status }) => type !== 'Ready' && status !== 'True');
   return {
-    nodeClaim: claim.metadata.name ?? '',
+    nodeClaim: nameOf(claim),
     ...labelsOf(claim),
     node: nodeName ?? '',
-    state: claim.metadata.deletionTimestamp === undefined ? stateOf(conditions) : 'terminating',
+    state: isDeleting(claim) ? 'terminating' : stateOf(conditions),
     ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
     message: waiting?.reason === awaitingReconciliation ? '' : (waiting?.message ?? waitText(claim)),
   };
@@ -163,7 +162,7 @@ export function unplacedRows(
   claims: readonly NodeClaim[],
   events: readonly KubernetesEvent[],
 ): UnplacedRow[] {
-  const pending = new Set(pods.filter(isPending).map(podKey));
+  const pending = new Set(pods.filter(isPending).map(fullName));
   const coming = new Set(
     claims
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -218,7 +217,7 @@ function driftRows(claims: readonly NodeClaim[]): DriftRow[] {
     row.nodes += 1;
     if (!isTrue(claim.status?.conditions, 'Drifted')) continue;
     row.drifted += 1;
-    if (claim.metadata.deletionTimestamp !== undefined) row.disrupting += 1;
+    if (isDeleting(claim)) row.disrupting += 1;
   }
   return [...byPool]
     .filter(([, { drifted }]) => drifted > 0)

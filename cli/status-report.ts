@@ -25,6 +25,7 @@ import {
   staysQuery,
 } from '../workflows/messages.js';
 import { compareText } from '../core/text.js';
+import type { NamespacedName } from '../core/refs.js';
 
 interface StatusWorkflows {
   readonly rows: readonly WorkflowRow[];
@@ -187,9 +188,9 @@ interface StatusInput {
   readonly client: Client;
   readonly cluster: string;
   /** Karpenter's leader lease. */
-  readonly karpenterLease: { readonly namespace: string; readonly name: string };
+  readonly karpenterLease: NamespacedName;
   /** The leader lease of Stowage's operator. */
-  readonly leaderLease: { readonly namespace: string; readonly name: string };
+  readonly leaderLease: NamespacedName;
   /** Milliseconds of the epoch. */
   readonly now: number;
 }

@@ -13,6 +13,8 @@ import { isDomainError } from '../core/failures.js';
 import type { Kind, Kinds, KubeClient, ListOptions } from '../kube/port.js';
 import type { KubernetesObject, Node } from '../api/kubernetes.js';
 import { workflowIds } from '../core/ids.js';
+import { nameOf } from '../core/names.js';
+import type { NamespacedName } from '../core/refs.js';
 
 const because = 'stowage uninstall';
 /** New workflows appear in visibility with a delay. */
@@ -138,7 +140,7 @@ export async function releaseObjects(kube: KubeClient): Promise<Released> {
   await each('Node', nodeRelease, await managedNodes(kube));
   await each('NodeClaim', claimRelease, await listed(kube, 'NodeClaim'));
   await each('EC2NodeClass', nodeClassRelease, await listed(kube, 'EC2NodeClass'));
-  const nodes = (await managedNodes(kube)).map(({ metadata }) => metadata.name ?? '');
+  const nodes = (await managedNodes(kube)).map(nameOf);
   return { released, kept, nodes };
 }
 
@@ -146,7 +148,7 @@ export async function releaseObjects(kube: KubeClient): Promise<Released> {
 async function managedNodes(kube: KubeClient): Promise<Kinds['Node'][]> {
   const found = new Map<string, Kinds['Node']>();
   for (const labelSelector of [labels.nodePool, labels.ec2NodeClass]) {
-    for (const node of await listed(kube, 'Node', { labelSelector })) found.set(node.metadata.name ?? '', node);
+    for (const node of await listed(kube, 'Node', { labelSelector })) found.set(nameOf(node), node);
   }
   return [...found.values()];
 }
@@ -242,11 +244,7 @@ export async function uninstall(args: readonly string[]): Promise<string> {
   });
 }
 
-async function untilNobodyLeads(
-  kube: Live['kube'],
-  lease: { readonly namespace: string; readonly name: string },
-  withinMs: number,
-): Promise<void> {
+async function untilNobodyLeads(kube: Live['kube'], lease: NamespacedName, withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const holder = await leaseHolder({ client: kube, ...lease });

@@ -26,6 +26,7 @@ import { isTerminal } from '../core/pods.js';
 import { statusReport } from './status-report.js';
 import { nodesToShow, poolAnswer } from './why/pool-answer.js';
 import { claimAnswer, type ClaimKnown, claimText, type Why, whyText, type WhyWorkflow } from './why/claim-answer.js';
+import { nameOf } from '../core/names.js';
 
 interface Run {
   readonly workflowId: string;
@@ -205,7 +206,7 @@ async function verdictOfDisrupt({ client, cluster }: Live, node: string): Promis
 async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise<WhyWorkflow[]> {
   const own = [
     `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)}`,
-    `${searchAttributes.nodeClaim.name} = ${quotedForQuery(claim.metadata.name ?? '')}`,
+    `${searchAttributes.nodeClaim.name} = ${quotedForQuery(nameOf(claim))}`,
   ].join(' AND ');
   const found: WhyWorkflow[] = [];
   for (const query of [own, ...rolloutQuery(cluster, claim)]) {

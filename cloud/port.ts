@@ -1,11 +1,12 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { ConditionChange } from '../core/conditions.js';
+import type { ConditionChange, RepairPolicy } from '../core/conditions.js';
 import type { DomainError } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Result } from '../core/result.js';
 import type { Resources } from '../core/quantities.js';
+import type { InterruptionNotice } from '../core/interruption-kinds.js';
 
 /**
  * The interface to a cloud. Every method is idempotent. Expected outcomes are values; everything else is thrown as a
@@ -141,14 +142,6 @@ export interface QueueState {
   readonly waiting: number | undefined;
 }
 
-/** A node condition that reports a broken machine, and how long it is tolerated. */
-export interface RepairPolicy {
-  readonly conditionType: string;
-  readonly conditionStatus: 'True' | 'False' | 'Unknown';
-  /** Milliseconds. */
-  readonly tolerationMs: number;
-}
-
 /** A provider's node class as the API server has it. */
 export interface NodeClass extends KubernetesObject {
   readonly spec: object;
@@ -272,33 +265,13 @@ export interface EndedInstance {
   readonly isReclaimed: boolean;
 }
 
-export type InterruptionKind =
-  | 'spot_interrupted'
-  | 'rebalance_recommendation'
-  | 'instance_stopped'
-  | 'instance_terminated'
-  | 'capacity_reservation_interrupted'
-  | 'scheduled_change'
-  | 'instance_status'
-  | 'system_status'
-  | 'event_status';
-
-export interface Interruption {
-  readonly kind: InterruptionKind;
-  readonly instanceId: string;
-  /** The time given by the cloud, milliseconds since the epoch. */
-  readonly at: number;
-  /** The cloud's id of the message, for deduplication. */
-  readonly messageId: string;
-}
-
 interface InterruptionSource {
   /**
    * Receives until `signal` aborts. `handle` resolves once the notice is durable; only then is the message deleted.
    * Malformed and unknown messages are deleted and counted through `onIgnored`.
    */
   run(
-    handle: (interruption: Interruption) => Promise<void>,
+    handle: (interruption: InterruptionNotice) => Promise<void>,
     signal: AbortSignal,
     onIgnored?: (reason: string) => void,
   ): Promise<void>;

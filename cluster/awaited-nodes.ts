@@ -2,9 +2,10 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
-import { isPending, isReschedulable, isUnassigned, podKey } from '../core/pods.js';
+import { isPending, isReschedulable, isUnassigned } from '../core/pods.js';
 import { isDeletingNode, isManaged, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
+import { nameOf, fullName, isDeleting } from '../core/names.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
 
@@ -38,7 +39,7 @@ export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   if (node === undefined || isDeletingNode(node)) return undefined;
   const claim = deps.cache.nodeClaimByProviderId(node.spec?.providerID ?? '');
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
-  if (claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (isDeleting(claim)) return undefined;
   if (!isPlannedOn(pod, claim)) return { node: name, own: false };
   return isAwaited(deps, claim) ? { node: name, own: true } : undefined;
 }
@@ -48,14 +49,14 @@ function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isPlannedOn(pod, claim)) return undefined;
   const node = nodeOf(deps.cache, claim);
   if (node !== undefined && isDeletingNode(node)) return undefined;
-  return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
+  return { node: node?.metadata.name ?? nameOf(claim), own: true };
 }
 
 /** The awaited claim that the pod is planned on; of several an uninitialized one, or the one initialized last. */
 function awaitedClaim(deps: Deps, pod: Pod): NodeClaim | undefined {
   let found: NodeClaim | undefined;
-  for (const claim of deps.cache.nodeClaimsPlannedFor(podKey(pod))) {
-    if (claim.metadata.deletionTimestamp !== undefined || !isAwaited(deps, claim)) continue;
+  for (const claim of deps.cache.nodeClaimsPlannedFor(fullName(pod))) {
+    if (isDeleting(claim) || !isAwaited(deps, claim)) continue;
     const isLater = found === undefined || (initializedAt(claim) ?? Infinity) > (initializedAt(found) ?? Infinity);
     if (isLater) found = claim;
   }
@@ -90,8 +91,8 @@ export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly stri
     const awaited = awaitedNode(deps, pod);
     if (awaited?.own !== true) continue;
     const known = byNode.get(awaited.node);
-    if (known === undefined) byNode.set(awaited.node, [podKey(pod)]);
-    else known.push(podKey(pod));
+    if (known === undefined) byNode.set(awaited.node, [fullName(pod)]);
+    else known.push(fullName(pod));
   }
   return byNode;
 }
@@ -133,7 +134,7 @@ export function initializedAt({ status }: NodeClaim): number | undefined {
 /** A pod created after the node was initialized is not in its plan, even if an earlier pod with this name was. */
 export function isPlannedOn(pod: Pod, claim: NodeClaim): boolean {
   const planned = claim.metadata.annotations?.[annotations.plannedPods];
-  if (planned === undefined || !`,${planned},`.includes(`,${podKey(pod)},`)) return false;
+  if (planned === undefined || !`,${planned},`.includes(`,${fullName(pod)},`)) return false;
   const initialized = initializedAt(claim);
   return initialized === undefined || !(Date.parse(pod.metadata.creationTimestamp ?? '') > initialized);
 }

@@ -14,6 +14,7 @@ import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
 import { identityOf, labelsOf } from './node-labels.js';
 import { overlaysInEffect } from './overlays.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
 
@@ -76,7 +77,7 @@ export const lostPoolRemedy = (name: string): string =>
 
 /** Whether the node is being deleted. */
 export function isDeletingNode(node: Node): boolean {
-  return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
+  return isDeleting(node) || hasTaint(node, taints.disrupted);
 }
 
 /** Look-up of Nodes in a cache. */
@@ -132,7 +133,7 @@ export function nodesOfInstance(
 ): readonly string[] {
   if (providerId === '') return [nodeName];
   const own = cache.all('Node').filter(({ spec }) => spec?.providerID === providerId);
-  return [...new Set([nodeName, ...own.map(({ metadata }) => metadata.name ?? '')])];
+  return [...new Set([nodeName, ...own.map(nameOf)])];
 }
 
 /** Capacity from the node's status; from the claim until the node reports it (limits/counted-capacity). */
@@ -148,7 +149,7 @@ export async function cataloguesOf(
 ): Promise<Map<string, readonly InstanceType[]>> {
   const catalogues = new Map<string, readonly InstanceType[]>();
   for (const pool of pools) {
-    const name = pool.metadata.name ?? '';
+    const name = nameOf(pool);
     const nodeClass = nodeClassOf(deps, pool.spec.template.spec.nodeClassRef);
     if (nodeClass === undefined) continue;
     try {
@@ -193,7 +194,7 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
       claim,
       node,
       pool,
-      pods: node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? ''),
+      pods: node === undefined ? [] : deps.cache.podsOnNode(nameOf(node)),
       pricePerHour: prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0,
     };
   });
@@ -201,7 +202,7 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
 
 /** The Node's name; the claim's while there is no Node. */
 export function nodeNameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
-  return node?.metadata.name ?? claim.metadata.name ?? '';
+  return node?.metadata.name ?? nameOf(claim);
 }
 
 /** The node as named in decisions and their records. */

@@ -6,6 +6,7 @@ import { nodeOf, poolOf } from './cluster.js';
 import type { Metrics } from '../core/telemetry.js';
 import type { ClusterDeps } from './deps.js';
 import { labelsOf } from './node-labels.js';
+import { nameOf } from '../core/names.js';
 
 /** Reasons governed by the consolidation policy of the NodePool. */
 const consolidating: ReadonlySet<string> = new Set(['empty', 'underutilized']);
@@ -29,7 +30,7 @@ export function countDisrupted(
   deps.metrics.count('nodeclaims_disrupted_total', own);
   const node = nodeOf(deps.cache, claim);
   if (node === undefined) return;
-  const pods = deps.cache.podsOnNode(node.metadata.name ?? '').filter((pod) => isReschedulable(pod));
+  const pods = deps.cache.podsOnNode(nameOf(node)).filter((pod) => isReschedulable(pod));
   if (pods.length > 0) deps.metrics.count('pods_disruption_initiated_total', own, pods.length);
 }
 

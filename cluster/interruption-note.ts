@@ -1,19 +1,16 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
-import { isRecorded } from '../core/interruption-kinds.js';
+import { isRecorded, type InterruptionNotice } from '../core/interruption-kinds.js';
 import { epochMs, object, text } from '../core/shapes.js';
 import { hasTaint } from '../core/taints.js';
 import type { KubeClient } from '../kube/port.js';
 import { identityOf } from './node-labels.js';
 import { updateClaim, updateNode } from './writes.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 /** The notice of the cloud for a claim's instance. */
-interface InterruptionNote {
-  readonly kind: string;
-  /** Time of the notice, milliseconds since the epoch. */
-  readonly at: number;
-}
+type InterruptionNote = Pick<InterruptionNotice, 'kind' | 'at'>;
 
 /**
  * Rule `interruption/recorded-first`: writes the notice on the claim and taints its node, without Temporal. If many
@@ -29,19 +26,19 @@ export async function noteInterruption(
     kube,
     identityOf(claim),
     (live) =>
-      live.metadata.deletionTimestamp !== undefined || interruptionNoteOf(live) !== undefined
+      isDeleting(live) || interruptionNoteOf(live) !== undefined
         ? undefined
         : { metadata: { annotations: noteMark(note) } },
     claim,
   );
-  if (node === undefined || noted === undefined || noted.metadata.deletionTimestamp !== undefined) return;
+  if (node === undefined || noted === undefined || isDeleting(noted)) return;
   const taint = ({ metadata, spec }: Node): ReturnType<Parameters<typeof updateNode>[2]> =>
     metadata.uid !== node.metadata.uid ||
     metadata.deletionTimestamp !== undefined ||
     hasTaint({ spec }, taints.disrupted)
       ? undefined
       : { spec: { taints: [...(spec?.taints ?? []), taints.disrupted] } };
-  await updateNode(kube, node.metadata.name ?? '', taint, node);
+  await updateNode(kube, nameOf(node), taint, node);
 }
 
 /** The claim annotation with the notice. */
@@ -50,7 +47,7 @@ export const noteMark = ({ kind, at }: InterruptionNote): Record<string, string>
 });
 
 const noteShape = object({ kind: text, at: epochMs });
-const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
+const isNote = (value: unknown): value is { kind: string; at: number } => noteShape(value, '') === undefined;
 
 /** The notice on the claim; undefined if there is none or its text is invalid. */
 export function interruptionNoteOf({ metadata }: Pick<NodeClaim, 'metadata'>): InterruptionNote | undefined {

@@ -6,7 +6,7 @@ import type { InstanceType } from '../core/instance-type.js';
 import { allocatableOf, pinnedValue } from '../core/launch-options.js';
 import { lookUp } from '../core/own.js';
 import { formatResource } from '../core/quantities.js';
-import { isNominated, isPending, isUnassigned, podKey } from '../core/pods.js';
+import { isNominated, isPending, isUnassigned } from '../core/pods.js';
 import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, instanceTypesOf, managedClaims } from './cluster.js';
@@ -14,6 +14,7 @@ import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
 import { refusalsInForce } from './refused-pods.js';
+import { fullName } from '../core/names.js';
 
 /** The dependencies for packing input. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
@@ -83,7 +84,7 @@ export async function disruptionInput(
   pools: readonly NodePool[],
   { without, refused = new Set() }: { without: readonly string[]; refused?: ReadonlySet<string> },
 ): Promise<PackingInput> {
-  return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(podKey(pod)));
+  return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(fullName(pod)));
 }
 
 /** Returns the same object for the same input, so that packing threads need not receive it again. */

@@ -7,6 +7,7 @@ import { managedClaims, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { podsAwaitingNodes } from './awaited-nodes.js';
 import { inBatches } from '../core/at-once.js';
+import { nameOf } from '../core/names.js';
 
 /** Annotations of an object are limited to 256 KiB in total; the list of pods takes at most a quarter. */
 const longestText = 64 * 1024;
@@ -40,7 +41,7 @@ export async function notePlannedPods(
   );
   const onTheirWay = podsAwaitingNodes(deps);
   const changed = coming.flatMap((claim) => {
-    const node = nodeOf(deps.cache, claim)?.metadata.name ?? claim.metadata.name ?? '';
+    const node = nodeOf(deps.cache, claim)?.metadata.name ?? nameOf(claim);
     const fresh = placed.get(node) ?? [];
     if (fresh.length === 0) return [];
     return [{ claim, text: plannedPodsText([...new Set([...(onTheirWay.get(node) ?? []), ...fresh])]) }];

@@ -3,7 +3,8 @@ import { annotations } from '../api/labels.js';
 import { disruptionReasons, type DisruptionReason } from '../api/disruption-reasons.js';
 import { lookUp } from '../core/own.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../core/shapes.js';
-import type { PastDisruption, Refused } from '../workflows/messages.js';
+import type { Refused } from '../workflows/messages.js';
+import type { PastDisruption } from '../disruption/budgets/limits/past-disruptions.js';
 
 /** A node that a workflow disrupts. */
 export interface Disrupting {

@@ -11,6 +11,7 @@ import { regarding } from '../core/events.js';
 import { isDomainError, isTransient } from '../core/failures.js';
 import { lookUp } from '../core/own.js';
 import { messageOf } from '../core/error-message.js';
+import { isDeleting } from '../core/names.js';
 
 /** Maximum number of instances that one call of `tagUntagged` tags. */
 const mostAtATime = 100;
@@ -40,7 +41,7 @@ export async function tagInstance(
   { claim: ref, providerId, nodeName }: Untagged,
 ): Promise<TagInstanceResult> {
   const claim = await getClaim(deps.kube, ref);
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  if (claim === undefined || isDeleting(claim)) return { state: 'gone' };
   if (isTagged(claim)) return { state: 'tagged' };
   try {
     await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
@@ -97,7 +98,7 @@ function untaggedOf(deps: Deps): readonly Untagged[] {
   return managedClaims(deps).flatMap((claim) => {
     const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
     const providerId = claim.status?.providerID ?? '';
-    const isUp = isTrue(claim.status?.conditions, 'Initialized') && claim.metadata.deletionTimestamp === undefined;
+    const isUp = isTrue(claim.status?.conditions, 'Initialized') && !isDeleting(claim);
     if (!isUp || isTagged(claim) || nodeName === undefined || providerId === '') return [];
     return [{ claim: identityOf(claim), providerId, nodeName }];
   });

@@ -8,6 +8,13 @@ export interface ConditionChange {
   readonly message?: string;
 }
 
+/** A node condition that reports a broken machine, and how long it is tolerated. */
+export interface RepairPolicy {
+  readonly conditionType: string;
+  readonly conditionStatus: Condition['status'];
+  readonly tolerationMs: number;
+}
+
 /** The reason of a condition that was not evaluated yet. */
 export const awaitingReconciliation = 'AwaitingReconciliation';
 

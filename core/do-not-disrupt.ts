@@ -1,7 +1,8 @@
 import type { Node, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { parseDuration } from './durations.js';
-import { isTerminal, isTerminating } from './pods.js';
+import { isTerminal } from './pods.js';
+import { isDeleting } from './names.js';
 
 /** Whether annotation `karpenter.sh/do-not-disrupt` protects the node. On nodes only `true` counts, without a duration. */
 export function isNodeMarkedDoNotDisrupt(node: Pick<Node, 'metadata'> | undefined): boolean {
@@ -30,7 +31,7 @@ export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
 
 /** The first pod that protects its node from disruption now. Pods that have ended or are being deleted do not. */
 export function podMarkedDoNotDisrupt(pods: readonly Pod[], now: number): Pod | undefined {
-  return pods.find((pod) => !isTerminal(pod) && !isTerminating(pod) && doNotDisruptUntil(pod, now) !== undefined);
+  return pods.find((pod) => !isTerminal(pod) && !isDeleting(pod) && doNotDisruptUntil(pod, now) !== undefined);
 }
 
 /** Whether the pod has the annotation with a value that is neither a boolean nor a positive duration. */

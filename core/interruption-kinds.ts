@@ -1,3 +1,25 @@
+/** The kinds of interruption notices. */
+export type InterruptionKind =
+  | 'spot_interrupted'
+  | 'rebalance_recommendation'
+  | 'instance_stopped'
+  | 'instance_terminated'
+  | 'capacity_reservation_interrupted'
+  | 'scheduled_change'
+  | 'instance_status'
+  | 'system_status'
+  | 'event_status';
+
+/** A cloud's notice that an instance ends, or that it may end soon. */
+export interface InterruptionNotice {
+  readonly kind: InterruptionKind;
+  readonly instanceId: string;
+  /** The time given by the cloud, milliseconds of the epoch. */
+  readonly at: number;
+  /** The cloud's id of the message, for deduplication. */
+  readonly messageId: string;
+}
+
 /**
  * Notices that are only recommendations: the node may stay. Every other kind ends the instance (interruption/kinds).
  */
@@ -18,6 +40,6 @@ export function isHint(kind: string): boolean {
   return hints.has(kind);
 }
 
-export function isRecorded(kind: string): boolean {
+export function isRecorded(kind: string): kind is InterruptionKind {
   return recorded.has(kind);
 }

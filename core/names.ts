@@ -18,6 +18,17 @@ export function volumeClaimName(
   return ephemeral === undefined ? undefined : `${metadata.name ?? ''}-${name}`;
 }
 
+/** Any Kubernetes object. */
+interface WithMetadata {
+  readonly metadata: ObjectMeta;
+}
+
+export const nameOf = ({ metadata }: WithMetadata): string => metadata.name ?? '';
+
+export const namespaceOf = ({ metadata }: WithMetadata): string => metadata.namespace ?? 'default';
+
+/** `namespace/name`. */
+export const fullName = (object: WithMetadata): string => `${namespaceOf(object)}/${nameOf(object)}`;
+
 /** Whether the object has a deletion timestamp: it exists until its finalizers are removed. */
-export const isDeleting = ({ metadata }: { readonly metadata: ObjectMeta }): boolean =>
-  metadata.deletionTimestamp !== undefined;
+export const isDeleting = ({ metadata }: WithMetadata): boolean => metadata.deletionTimestamp !== undefined;

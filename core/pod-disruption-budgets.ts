@@ -1,6 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { selects } from './labels.js';
-import { isEvictable, podKey } from './pods.js';
+import { isEvictable } from './pods.js';
+import { fullName, namespaceOf } from './names.js';
 
 /**
  * The PodDisruptionBudgets that apply to an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow
@@ -9,10 +10,10 @@ import { isEvictable, podKey } from './pods.js';
 export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
   const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   return budgets.filter(
-    ({ metadata, spec }) =>
-      (metadata.namespace ?? 'default') === (pod.metadata.namespace ?? 'default') &&
-      selects(spec.selector, pod.metadata.labels) &&
-      (ready || spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
+    (budget) =>
+      namespaceOf(budget) === namespaceOf(pod) &&
+      selects(budget.spec.selector, pod.metadata.labels) &&
+      (ready || budget.spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
   );
 }
 
@@ -31,7 +32,7 @@ interface NeverEvictable {
  * healthy.
  */
 export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEvictable | undefined {
-  const budgets = binding.map(budgetKey);
+  const budgets = binding.map(fullName);
   if (binding.length > 1) {
     const why = `${binding.length} PodDisruptionBudgets select the pod, and the eviction API refuses more than one`;
     return { kind: 'several', budgets, why };
@@ -77,11 +78,6 @@ export function undrainablePods(
   if (budgets.length === 0) return [];
   return pods.filter(isEvictable).flatMap((pod) => {
     const never = neverEvictable(bindingBudgets(pod, budgets));
-    return never === undefined ? [] : [{ ...never, pod: podKey(pod) }];
+    return never === undefined ? [] : [{ ...never, pod: fullName(pod) }];
   });
-}
-
-/** `namespace/name`. */
-export function budgetKey({ metadata }: PodDisruptionBudget): string {
-  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
 }

@@ -3,6 +3,7 @@ import { taints } from '../api/labels.js';
 import { longestDurationMs } from './durations.js';
 import { ownerOf, type OwnerKind } from './owners.js';
 import { tolerates } from './taints.js';
+import { isDeleting } from './names.js';
 
 /** A drain stops waiting for a pod this long after its deletion timestamp (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;
@@ -13,10 +14,6 @@ export function isTerminal({ status }: Pod): boolean {
 
 /** Whether it is a virtual pod of a CapacityBuffer (capacity-buffers/stand-in-pods). */
 export const isBufferPod = ({ virtual }: Pod): boolean => virtual === true;
-
-export function isTerminating({ metadata }: Pod): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
 
 export function isOwnedBy(pod: Pod, kind: OwnerKind): boolean {
   return ownerOf(pod, kind) !== undefined;
@@ -52,7 +49,7 @@ export function isGated(pod: Pod): boolean {
 }
 
 function lacksNode(pod: Pod): boolean {
-  return (pod.spec.nodeName ?? '') === '' && !isTerminal(pod) && !isTerminating(pod) && !isNodeBound(pod);
+  return (pod.spec.nodeName ?? '') === '' && !isTerminal(pod) && !isDeleting(pod) && !isNodeBound(pod);
 }
 
 export function isNominated({ status }: Pod): boolean {
@@ -78,12 +75,12 @@ export function isProvisionable(pod: Pod): boolean {
  */
 export function isReschedulable(pod: Pod): boolean {
   if (isTerminal(pod) || isNodeBound(pod)) return false;
-  return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet.apps');
+  return !isDeleting(pod) || isOwnedBy(pod, 'StatefulSet.apps');
 }
 
 /** Whether a drain calls the eviction API for it (candidates/evictable-pods). */
 export function isEvictable(pod: Pod): boolean {
-  return !isTerminal(pod) && !isTerminating(pod) && !isMirror(pod) && !toleratesDisruption(pod);
+  return !isTerminal(pod) && !isDeleting(pod) && !isMirror(pod) && !toleratesDisruption(pod);
 }
 
 /** Whether a drain waits for it (termination/drained-pods). `now` is in milliseconds of the epoch. */
@@ -101,9 +98,4 @@ const defaultGraceSeconds = 30;
  */
 export function graceOf({ spec }: Pod): number {
   return Math.min((spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000, longestDurationMs);
-}
-
-/** `namespace/name`. */
-export function podKey({ metadata }: Pod): string {
-  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
 }

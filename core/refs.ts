@@ -1,5 +1,5 @@
-import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { Resources } from './quantities.js';
+import type { WrittenRequirement } from '../api/karpenter/requirements.js';
 
 /** References used in messages of every kind; workflows/messages.ts exports them. */
 
@@ -7,6 +7,12 @@ import type { Resources } from './quantities.js';
 export interface ClaimRef {
   readonly name: string;
   readonly uid: string;
+}
+
+/** Namespace and name of an object. */
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** A reference to a Node, like `ClaimRef`. */
@@ -29,7 +35,7 @@ export interface ClaimPlan {
   readonly nodePool: string;
   /** Index into `typeLists`. */
   readonly types: number;
-  readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
+  readonly requirements: readonly WrittenRequirement[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly requests: Resources;

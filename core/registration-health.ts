@@ -47,7 +47,7 @@ export function withRegistration(
   subject: RegistrationSubject,
   outcome: RegistrationOutcome,
 ): string | undefined {
-  const of = nameOf(subject);
+  const of = generationsOf(subject);
   const before = outcomesOf(text, of, subject);
   if (before.some(({ claimUid, registered }) => claimUid === outcome.claimUid && registered === outcome.registered)) {
     return undefined;
@@ -62,7 +62,7 @@ export function withRegistration(
 /** NodeRegistrationHealthy of a NodePool (node-pools/registration-health): two failures of the last four make it False. */
 export function registrationHealth(text: string | undefined, subject: RegistrationSubject): ConditionChange {
   const type = 'NodeRegistrationHealthy';
-  const outcomes = outcomesOf(text, nameOf(subject), subject);
+  const outcomes = outcomesOf(text, generationsOf(subject), subject);
   const failures = outcomes.filter(({ registered }) => !registered);
   const last = failures.at(-1);
   if (last !== undefined && failures.length >= tooManyFailures) {
@@ -97,7 +97,7 @@ function whyNoNode({ reason, message }: RegistrationOutcome): string {
   return reason === instanceEnded ? `did not register: ${message}` : `was not launched: ${message}`;
 }
 
-function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): string {
+function generationsOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): string {
   return `${poolGeneration ?? 0}/${nodeClassGeneration ?? 0}`;
 }
 

@@ -4,13 +4,12 @@ import type { LeaseObservation } from './lease-observation.js';
 import { limiterClock } from './limiter.js';
 import type { LimiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
+import type { NamespacedName } from '../core/refs.js';
 
 type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
 
-export interface LeaderElectionOptions {
+export interface LeaderElectionOptions extends NamespacedName {
   readonly client: LeaseClient;
-  readonly namespace: string;
-  readonly name: string;
   /** Unique to this process: the pod's name and a random suffix. */
   readonly identity: string;
   /** How long other candidates wait without a renewal; default 12 s. */
@@ -231,11 +230,8 @@ class Elector {
   }
 }
 
-interface LeaseQuery {
+interface LeaseQuery extends NamespacedName {
   readonly client: Pick<KubeClient, 'get'>;
-  readonly namespace: string;
-  /** Such as `karpenter-leader-election`. */
-  readonly name: string;
   /** How long a seemingly expired lease is observed for a renewal, milliseconds; default 5 s. */
   readonly observeMs?: number;
   readonly clock?: LimiterClock;

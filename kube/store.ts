@@ -4,6 +4,7 @@ import { hasOwn, lookUp } from '../core/own.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
+import { nameOf } from '../core/names.js';
 
 /** Look-ups across the cache, updated with every change. */
 export class Indices {
@@ -82,13 +83,13 @@ class NewestByKey<T extends { readonly metadata: { readonly name?: string } }> {
     const key = after === undefined ? undefined : this.keyOf(after);
     if (after === undefined || key === undefined || key === '') return;
     const holders = this.holders.get(key) ?? new Map<string, T>();
-    this.holders.set(key, holders.set(after.metadata.name ?? '', after));
+    this.holders.set(key, holders.set(nameOf(after), after));
   }
 
   private remove(object: T): void {
     const key = this.keyOf(object) ?? '';
     const holders = this.holders.get(key);
-    holders?.delete(object.metadata.name ?? '');
+    holders?.delete(nameOf(object));
     if (holders?.size === 0) this.holders.delete(key);
   }
 }

@@ -8,6 +8,7 @@ import { lookUp } from '../core/own.js';
 import { timeText } from '../core/time.js';
 import { regarding, type EventSubject } from '../core/events.js';
 import type { OperatorContext } from './context.js';
+import { isDeleting } from '../core/names.js';
 
 type Context = Pick<OperatorContext, 'cache' | 'events'>;
 
@@ -51,7 +52,7 @@ function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] 
   const events: ObjectEvent[] = [];
   if (!launched(before) && launched(now))
     events.push(['Normal', 'Launched', `Launched ${what} for ${poolText(nodePool)}`]);
-  if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
+  if (!isDeleting(before) && isDeleting(now))
     events.push(['Normal', 'Terminating', `Terminating ${what} of ${poolText(nodePool)}`]);
   events.push(
     ...refusalEvents([before, now], annotations.expirationDeclined, 'Expiration', [

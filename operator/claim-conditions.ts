@@ -6,12 +6,13 @@ import { updateClaim } from '../cluster/writes.js';
 import type { ClaimChange } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, transitionOf, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
-import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
+import { isOwnedBy, isTerminal } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 const podEventDedupeMs = 10_000;
 /** A pod event further in the future than this comes from a wrong clock. */
@@ -55,7 +56,7 @@ export function watchClaimConditions(context: OperatorContext): () => void {
       if (claim !== undefined) pods.add(claim);
     }),
     cache.on('NodeClaim', ({ type, object, previous }) => {
-      const name = object.metadata.name ?? '';
+      const name = nameOf(object);
       if (type === 'deleted') {
         signalled.delete(name);
         return;
@@ -95,7 +96,7 @@ function isPodEvent(pod: Pod, previous: Pod | undefined): boolean {
   if (previous === undefined) return false;
   const bound = (previous.spec.nodeName ?? '') === '';
   const ended = isTerminal(pod) && !isTerminal(previous);
-  return bound || ended || (isTerminating(pod) && !isTerminating(previous));
+  return bound || ended || (isDeleting(pod) && !isDeleting(previous));
 }
 
 async function podEvent(context: OperatorContext, name: string): Promise<Requeue | undefined> {
@@ -127,7 +128,7 @@ async function consolidatable(
 ): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
-  if (claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (isDeleting(claim)) return undefined;
   const view = {
     claim,
     node: nodeOf(context.cache, claim),

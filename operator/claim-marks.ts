@@ -13,7 +13,7 @@ import type { OperatorContext } from './context.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
-import { isDeleting } from '../core/names.js';
+import { isDeleting, nameOf } from '../core/names.js';
 
 /**
  * Adds missing labels and finalizers to claims and their Nodes: the label of the node class (labels/of-the-node-class),
@@ -25,11 +25,11 @@ export function watchClaimMarks(context: OperatorContext): () => void {
   const complete = reportingRefusals(context, 'NodeClaim', (name) => completeMarks(context, name, attempts));
   const queue = new WorkQueue('adding what a NodeClaim or its Node lacks', complete, log);
   const look = (claim: NodeClaim | undefined): void => {
-    if (claim !== undefined && lacking(context, claim).length > 0) queue.add(claim.metadata.name ?? '');
+    if (claim !== undefined && lacking(context, claim).length > 0) queue.add(nameOf(claim));
   };
   const stops = [
     cache.onEach('NodeClaim', ({ type, object }) => {
-      if (type === 'deleted') attempts.forget(object.metadata.name ?? '');
+      if (type === 'deleted') attempts.forget(nameOf(object));
       else look(object);
     }),
     cache.on('Node', ({ type, object }) => {

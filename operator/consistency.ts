@@ -9,6 +9,7 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue, type Requeue } from './work-queue.js';
 import { regarding } from '../core/events.js';
 import { lookUp } from '../core/own.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 const everyMs = 600_000;
 
@@ -19,7 +20,7 @@ export function watchConsistency(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('checking a node against its NodeClaim', (name) => check(context, name), log);
   const stop = cache.onEach('NodeClaim', ({ type, object, previous }) => {
-    if (type !== 'deleted' && isInitialized(object) && !isInitialized(previous)) queue.add(object.metadata.name ?? '');
+    if (type !== 'deleted' && isInitialized(object) && !isInitialized(previous)) queue.add(nameOf(object));
   });
   return () => {
     stop();
@@ -34,7 +35,7 @@ function isInitialized(claim: NodeClaim | undefined): boolean {
 async function check(context: OperatorContext, name: string): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
-  if (claim.metadata.deletionTimestamp !== undefined || !isInitialized(claim)) return undefined;
+  if (isDeleting(claim) || !isInitialized(claim)) return undefined;
   const node = nodeOf(context.cache, claim);
   if (node === undefined) return { afterMs: everyMs };
   const change = consistency(claim, node);

@@ -9,6 +9,7 @@ import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { KeepReplicasInput, ReplaceDriftedInput } from '../workflows/messages.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
+import { isDeleting } from '../core/names.js';
 
 /** A static pool has a workflow that keeps its replicas; a pool with drifted nodes and waves has a rollout. */
 export function desiredForPool(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
@@ -36,9 +37,7 @@ function rolloutOf(observed: ObservedCluster, pool: NodePool): readonly Workflow
   const { name: nodePool, uid: poolUid } = identityOf(pool);
   const drifted = observed.claims.some(
     (claim) =>
-      labelsOf(claim).nodePool === nodePool &&
-      claim.metadata.deletionTimestamp === undefined &&
-      isTrue(claim.status?.conditions, 'Drifted'),
+      labelsOf(claim).nodePool === nodePool && !isDeleting(claim) && isTrue(claim.status?.conditions, 'Drifted'),
   );
   const nodeClass = observed.nodeClassOf(pool);
   if (!drifted || nodeClass === undefined) return [];

@@ -21,6 +21,7 @@ import type {
 } from '../workflows/messages.js';
 import type { WorkflowStart, ObservedCluster } from './observed-cluster.js';
 import { desiredForPool } from './desired-for-pool.js';
+import { isDeleting } from '../core/names.js';
 
 /**
  * The workflow that creates a NodeClaim starts its launch, and knows which workflow waits for it. The reconciler waits
@@ -125,7 +126,7 @@ type Deleted = 'NodeClaim' | 'Node';
  * (termination/deleted-node).
  */
 function deletedOf(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): Deleted | undefined {
-  if (claim.metadata.deletionTimestamp !== undefined) return 'NodeClaim';
+  if (isDeleting(claim)) return 'NodeClaim';
   return observed.nodeOf(claim)?.metadata.deletionTimestamp === undefined ? undefined : 'Node';
 }
 

@@ -10,6 +10,7 @@ import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
+import { nameOf } from '../core/names.js';
 
 const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy' } as const;
 const failed = 'DisruptionPolicyValidationFailed';
@@ -56,7 +57,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
   if (policy === undefined) return undefined;
   const policies = cache.all('DisruptionPolicy');
   const pools = managedPools(context).filter((pool) => effectivePolicyOf(pool, policies).policy === name);
-  const nodePools = pools.map(({ metadata }) => metadata.name ?? '').sort();
+  const nodePools = pools.map(nameOf).sort();
   const change = validation(policyProblems(policy, pools, now()));
   const known = conditionOf(policy.status?.conditions, change.type);
   if (known?.status === change.status && known.message === (change.message ?? '') && sameNames(policy, nodePools)) {

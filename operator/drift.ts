@@ -16,7 +16,7 @@ import { DisruptSignals } from './disrupt-signals.js';
 import { hasRollouts } from './desired-for-pool.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
-import { isDeleting } from '../core/names.js';
+import { isDeleting, nameOf } from '../core/names.js';
 
 const driftEveryMs = 300_000;
 /** The type of a claim is checked again this long after it was found (drift/type-not-found). */
@@ -39,8 +39,7 @@ export function watchDrift(context: OperatorContext): () => void {
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (type === 'deleted') types.delete(object.metadata.uid ?? '');
-      else if (previous === undefined || driftInputOf(previous) !== driftInputOf(object))
-        queue.add(object.metadata.name ?? '');
+      else if (previous === undefined || driftInputOf(previous) !== driftInputOf(object)) queue.add(nameOf(object));
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type !== 'deleted' && (previous === undefined || contentOf(previous) !== contentOf(object))) all();

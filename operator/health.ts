@@ -6,6 +6,7 @@ import { isTrue } from '../core/conditions.js';
 import { conditionToRepair } from '../disruption/repair/repair.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { nameOf } from '../core/names.js';
 
 /**
  * Starts `repairNode` for nodes whose conditions report a fault, and signals it when they change (repair/policies, gate
@@ -26,7 +27,7 @@ export function watchHealth(context: OperatorContext): () => void {
     cache.onEach('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') signalled.delete(object.metadata.uid ?? '');
       // A declined repair may be withdrawn.
-      else queue.add(object.metadata.name ?? '');
+      else queue.add(nameOf(object));
     }),
   ];
   return () => {

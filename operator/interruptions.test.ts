@@ -3,12 +3,12 @@ import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
-import type { Interruption } from '../cloud/port.js';
 import { taints } from '../api/labels.js';
 import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import type { FakeKube } from '../test/simulation/kube/fake.js';
 import { interruptionHandler, mayConcernUs } from './interruptions.js';
+import type { InterruptionNotice } from '../core/interruption-kinds.js';
 
 const claim = (over: { deletionTimestamp?: string; providerID?: string } = {}): NodeClaim =>
   nodeClaims.mustParse({
@@ -135,7 +135,7 @@ describe("an interruption notice about a claim's instance", () => {
     note: interruptionNoteOf(kube.objects('NodeClaim')[0]!),
     taints: kube.objects('Node')[0]?.spec?.taints?.map(({ key }) => key),
   });
-  const handled = async (kind: Interruption['kind'], kube: FakeKube, of = claim()) => {
+  const handled = async (kind: InterruptionNotice['kind'], kube: FakeKube, of = claim()) => {
     const { handle, started } = handlerOf(kube, of);
     await handle({ kind, instanceId: 'i-1', at, messageId: 'm' });
     expect(started).toEqual([kind]);

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Interruption } from '../cloud/port.js';
 import { nodeOf, type NodeLookUps } from '../cluster/cluster.js';
 import { noteInterruption } from '../cluster/interruption-note.js';
 import { messageOf } from '../core/error-message.js';
-import { isRecorded } from '../core/interruption-kinds.js';
+import { isRecorded, type InterruptionNotice } from '../core/interruption-kinds.js';
 import type { ClusterCache } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { lookUp } from '../core/own.js';
+import { isDeleting } from '../core/names.js';
 
 const retryMs = 5000;
 
@@ -47,7 +47,7 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
  * it could not be recorded on the claim, the promise rejects and the message is delivered again, so that a workflow
  * that is lost meanwhile loses no notice (interruption/recorded-first).
  */
-export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
+export function interruptionHandler(context: HandlerContext): (notice: InterruptionNotice) => Promise<void> {
   const { cache, starter, log, now, urgently = directly } = context;
   const counts = new InterruptionCounts(context);
   return async (notice) => {
@@ -69,7 +69,7 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
 const directly = <T>(work: () => T): T => work();
 
 /** Records the notice on the claim and its node, concurrently with the workflow, which does not wait for it. */
-async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
+async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: InterruptionNotice): Promise<void> {
   const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
   if (claim !== undefined && isRecorded(kind)) {
     await noteInterruption(kube, { claim, node: nodeOf(cache, claim) }, { kind, at });
@@ -85,7 +85,7 @@ interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'>, NodeLoo
 const clockSkewMs = 5000;
 
 /** A notice is dropped only if the cache is known to be newer than the notice. */
-async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: number): Promise<boolean> {
+async function needsWorkflow(notice: InterruptionNotice, cache: ClaimCache, now: number): Promise<boolean> {
   if (mayConcernUs(notice, cache)) return true;
   if (claimsOf(cache.all('NodeClaim')).byInstance.has(notice.instanceId)) return false;
   const isFresh = await cache.isFresh('NodeClaim', Math.min(now, notice.at + clockSkewMs));
@@ -99,13 +99,13 @@ async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: numbe
  * counts.
  */
 export function mayConcernUs(
-  { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
+  { kind, instanceId }: Pick<InterruptionNotice, 'kind' | 'instanceId'>,
   cache: Omit<ClaimCache, 'isFresh' | 'nodeByProviderId'>,
 ): boolean {
   const known = claimsOf(cache.all('NodeClaim'));
   const claim = known.byInstance.get(instanceId);
   if (kind === 'instance_terminated' || kind === 'instance_stopped') {
-    return claim !== undefined && claim.metadata.deletionTimestamp === undefined;
+    return claim !== undefined && !isDeleting(claim);
   }
   return claim !== undefined || known.launching || !cache.synced || !cache.connected;
 }
@@ -154,7 +154,7 @@ class InterruptionCounts {
 
   constructor(private readonly context: Pick<OperatorContext, 'metrics' | 'now'>) {}
 
-  received({ kind, at }: Interruption): void {
+  received({ kind, at }: InterruptionNotice): void {
     if (isStatusCheck(kind)) return;
     const { metrics, now } = this.context;
     metrics.count('interruption_received_messages_total', { message_type: kind });
@@ -162,7 +162,7 @@ class InterruptionCounts {
   }
 
   /** Counts a fault of an instance with a NodeClaim in this cluster. */
-  ofOwnInstance({ kind, messageId }: Interruption): void {
+  ofOwnInstance({ kind, messageId }: InterruptionNotice): void {
     const category = lookUp(categories, kind);
     if (category === undefined || this.faults.has(messageId)) return;
     this.faults.add(messageId);
@@ -171,7 +171,7 @@ class InterruptionCounts {
     this.context.metrics.count('interruption_instance_status_unhealthy_total', { category });
   }
 
-  handled({ kind }: Interruption): void {
+  handled({ kind }: InterruptionNotice): void {
     if (!isStatusCheck(kind)) this.context.metrics.count('interruption_deleted_messages_total', {});
   }
 }

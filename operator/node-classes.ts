@@ -10,6 +10,7 @@ import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { hasOwn, lookUp } from '../core/own.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
 
@@ -31,7 +32,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
         previous !== undefined &&
         previous.metadata.generation === object.metadata.generation &&
         previous.metadata.deletionTimestamp === object.metadata.deletionTimestamp;
-      if (type !== 'deleted' && !same) queue.add(object.metadata.name ?? '');
+      if (type !== 'deleted' && !same) queue.add(nameOf(object));
     }),
     cache.on('NodeClaim', ({ type, object }) => {
       if (type === 'deleted' && isManaged(context, object.spec.nodeClassRef)) queue.add(object.spec.nodeClassRef.name);
@@ -51,7 +52,7 @@ export async function resolveNodeClass(
 ): Promise<Requeue | undefined> {
   const nodeClass: NodeClass | undefined = await context.kube.get(kind, { name });
   if (nodeClass === undefined) return undefined;
-  if (nodeClass.metadata.deletionTimestamp !== undefined) return remove(context, kind, nodeClass);
+  if (isDeleting(nodeClass)) return remove(context, kind, nodeClass);
   const owned = await updateObject(context.kube, kind, name, ({ metadata }) =>
     metadata.finalizers?.includes(finalizers.ec2NodeClass) === true
       ? undefined
@@ -88,7 +89,7 @@ async function writeStatus(
 ): Promise<void> {
   if (canonicalJson(nodeClass.status ?? {}) === canonicalJson(status)) return;
   const change = (live: NodeClass): object => ({ status: replacing(live.status, status) });
-  await updateObject(kube, kind, nodeClass.metadata.name ?? '', change, { subresource: 'status' });
+  await updateObject(kube, kind, nameOf(nodeClass), change, { subresource: 'status' });
 }
 
 /** The NodePools that launch from a node class. */
@@ -106,10 +107,10 @@ function replacing(before: object | undefined, after: object): object {
 
 /** Rule `node-classes/deletion`: deleted once no NodeClaim refers to it, together with its cloud resources. */
 async function remove(context: Resolving, kind: NodeClassKind, nodeClass: NodeClass): Promise<Requeue | undefined> {
-  const name = nodeClass.metadata.name ?? '';
+  const name = nameOf(nodeClass);
   const claims = managedClaims(context).filter(({ spec }) => spec.nodeClassRef.name === name);
   if (claims.length > 0) {
-    const names = claims.slice(0, 5).map(({ metadata }) => metadata.name ?? '');
+    const names = claims.slice(0, 5).map(nameOf);
     context.events.publish({
       regarding: regarding(kind, nodeClass),
       type: 'Normal',

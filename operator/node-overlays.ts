@@ -11,6 +11,7 @@ import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/at-once.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
+import { nameOf } from '../core/names.js';
 
 const type = 'ValidationSucceeded';
 const everyMs = 6 * 3_600_000;
@@ -49,7 +50,7 @@ async function reconcile(context: OperatorContext): Promise<undefined> {
   if (overlays.length === 0) return undefined;
   const pools = managedPools(context);
   const { conflicts } = applyOverlays(pools, await cataloguesOf(context, pools), overlaysInEffect(context));
-  const byName = new Map(overlays.map((overlay) => [overlay.metadata.name ?? '', overlay]));
+  const byName = new Map(overlays.map((overlay) => [nameOf(overlay), overlay]));
   const reconcileOne = reportingRefusals(context, 'NodeOverlay', async (name) =>
     write(context, byName.get(name)!, conditionFor(context, byName.get(name)!, conflicts.get(name))),
   );

@@ -33,6 +33,7 @@ import { regarding } from '../core/events.js';
 import { listedNames } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { usage } from './pool-usage.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 /** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
 const countedAfterMs = 5000;
@@ -52,7 +53,7 @@ export function watchNodePools(context: OperatorContext): () => void {
   const count = (): void => counts.addAfter('all', countedAfterMs);
   const look = (): void => counts.add('all');
   const stops = [
-    cache.on('NodePool', ({ object }) => queue.add(object.metadata.name ?? '')),
+    cache.on('NodePool', ({ object }) => queue.add(nameOf(object))),
     cache.on(context.cloud.nodeClassKind.kind as 'EC2NodeClass', look),
     cache.on('Node', count),
     cache.on('NodeClaim', count),
@@ -75,7 +76,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 
 async function writeAnnotations({ kube, now }: OperatorContext, pool: NodePool): Promise<void> {
   if (annotationsDue(pool, now()) === undefined) return;
-  await updateObject(kube, 'NodePool', pool.metadata.name ?? '', (live) => {
+  await updateObject(kube, 'NodePool', nameOf(pool), (live) => {
     const due = annotationsDue(live, now());
     return due === undefined ? undefined : { metadata: { annotations: due } };
   });
@@ -162,7 +163,7 @@ function statusOf(
   pool: NodePool,
   noTypes: NoInstanceType | undefined,
 ): (live: NodePool) => Status {
-  const { resources, nodes } = usage(context, pool.metadata.name ?? '');
+  const { resources, nodes } = usage(context, nameOf(pool));
   const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
   return (live) => {
     const at = { now: context.now(), generation: live.metadata.generation };
@@ -370,7 +371,7 @@ function nodeClassReady(context: OperatorContext, pool: NodePool): ConditionChan
     const message = `spec.template.spec.nodeClassRef: ${name} does not exist`;
     return { type, status: 'False', reason: 'NodeClassNotFound', message };
   }
-  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+  if (isDeleting(nodeClass)) {
     return { type, status: 'False', reason: 'NodeClassTerminating', message: `${name} is being deleted` };
   }
   const ready = conditionOf((nodeClass.status as { conditions?: Condition[] } | undefined)?.conditions, 'Ready');

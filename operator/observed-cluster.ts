@@ -2,8 +2,9 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import type { RepairPolicy, NodeClass } from '../cloud/port.js';
+import type { NodeClass } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
+import type { RepairPolicy } from '../core/conditions.js';
 
 /** A workflow that has to run, with its input. */
 export interface WorkflowStart {

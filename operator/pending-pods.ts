@@ -11,6 +11,7 @@ import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { isDeleting } from '../core/names.js';
 
 /** Interval of checks for pending pods, without calls to Temporal. */
 const lookMs = 10_000;
@@ -76,7 +77,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
   });
   // The pods of a deleting node need a place before they are evicted (provisioning/pods-of-deleting-nodes).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
-    if (type === 'deleted' || object.metadata.deletionTimestamp === undefined) return;
+    if (type === 'deleted' || !isDeleting(object)) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;
     noteNew();
   });

@@ -5,6 +5,7 @@ import { labelsOf } from '../cluster/node-labels.js';
 import { lookUp } from '../core/own.js';
 import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
+import { isDeleting } from '../core/names.js';
 
 /** The values for status.resources and status.nodes of a NodePool. */
 interface PoolUsage {
@@ -44,7 +45,7 @@ function usageByPool(deps: Deps): ReadonlyMap<string, PoolUsage> {
 
 function addClaim(deps: Deps, claim: NodeClaim, sums: Record<string, number>): void {
   const node = nodeOf(deps.cache, claim);
-  if (claim.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined) return;
+  if (isDeleting(claim) || node?.metadata.deletionTimestamp !== undefined) return;
   const capacity = Object.entries(countedCapacity(claim, node));
   if (capacity.length > 0) sums['nodes'] = (sums['nodes'] ?? 0) + 1;
   for (const [name, amount] of capacity) if (name !== 'nodes') sums[name] = (lookUp(sums, name) ?? 0) + amount;

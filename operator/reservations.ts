@@ -5,6 +5,7 @@ import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { updateClaim, updateNode } from '../cluster/writes.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 const everyMs = 60_000;
 const reservationId = 'karpenter.k8s.aws/capacity-reservation-id';
@@ -44,7 +45,7 @@ export function reservedClaims(context: Pick<OperatorContext, 'cache' | 'cloud'>
     .filter((claim) =>
       [claim, nodeOf(context.cache, claim)].some((each) => each?.metadata.labels?.[labels.capacityType] === 'reserved'),
     )
-    .map(({ metadata }) => metadata.name ?? '');
+    .map(nameOf);
 }
 
 type Following = Omit<OperatorContext, 'window' | 'workflows'>;
@@ -53,7 +54,7 @@ type Following = Omit<OperatorContext, 'window' | 'workflows'>;
 export async function followReservation(context: Following, name: string): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   const providerId = claim?.status?.providerID ?? '';
-  if (claim === undefined || providerId === '' || claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (claim === undefined || providerId === '' || isDeleting(claim)) return undefined;
   if (await isEnding(context, claim)) {
     context.log.info({ nodeClaim: name }, 'its capacity block ends soon: terminating the node');
     await context.starter.terminate(identityOf(claim), labelsOf(claim).nodePool, 'capacity_block_expiring');

@@ -6,6 +6,7 @@ import { isTrue } from '../core/conditions.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { nameOf } from '../core/names.js';
 
 /**
  * Starts and signals `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness,
@@ -18,7 +19,7 @@ export function watchStaticPools(context: OperatorContext): () => void {
   const stops = [
     cache.onEach('NodePool', ({ object, previous }) => {
       if (!isStatic(object)) return;
-      if (previous === undefined || ofPool(previous) !== ofPool(object)) queue.add(object.metadata.name ?? '');
+      if (previous === undefined || ofPool(previous) !== ofPool(object)) queue.add(nameOf(object));
     }),
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (type !== 'deleted' && previous !== undefined && ofClaim(previous) === ofClaim(object)) return;

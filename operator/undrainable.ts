@@ -6,10 +6,10 @@ import { updateClaim } from '../cluster/writes.js';
 import { compareText } from '../core/text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../core/pod-disruption-budgets.js';
-import { isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { regarding } from '../core/events.js';
+import { nameOf, isDeleting } from '../core/names.js';
 
 /** Condition for pods of a NodeClaim's node that block every disruption until a user changes something. */
 const type = 'DisruptionBlocked';
@@ -40,10 +40,10 @@ export function watchUndrainable(context: OperatorContext): () => void {
     }),
     cache.on('Pod', ({ object, previous }) => {
       const nodeName = object.spec.nodeName ?? '';
-      const isKnown = previous?.spec.nodeName === nodeName && isTerminating(previous) === isTerminating(object);
+      const isKnown = previous?.spec.nodeName === nodeName && isDeleting(previous) === isDeleting(object);
       if (nodeName === '' || isKnown) return;
       const name = cache.nodeClaimByProviderId(cache.get('Node', { name: nodeName })?.spec?.providerID ?? '');
-      if (name !== undefined) claims.addAfter(name.metadata.name ?? '', settleMs);
+      if (name !== undefined) claims.addAfter(nameOf(name), settleMs);
     }),
   ];
   later();
@@ -62,7 +62,7 @@ function bound({ spec, status }: PodDisruptionBudget): string {
 async function checkClaim(context: OperatorContext, name: string): Promise<undefined> {
   const { cache } = context;
   const claim = cache.get('NodeClaim', { name });
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (claim === undefined || isDeleting(claim)) return undefined;
   if (!isManaged(context, claim.spec.nodeClassRef) || !isTrue(claim.status?.conditions, 'Initialized'))
     return undefined;
   const message = whyUndrainable(context, claim);

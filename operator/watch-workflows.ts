@@ -5,6 +5,7 @@ import type { OperatorContext } from './context.js';
 import type { ObservedCluster } from './observed-cluster.js';
 import { WorkQueue } from './work-queue.js';
 import type { WorkflowReconciler } from './workflow-reconciler.js';
+import { nameOf } from '../core/names.js';
 
 /** A missing workflow is started within two of these intervals. */
 const passEveryMs = 60_000;
@@ -20,7 +21,7 @@ export function watchWorkflows(context: OperatorContext, reconciler: WorkflowRec
   const stops = [
     cache.on('NodePool', ({ type, object, previous }) => {
       const isNew = previous === undefined || previous.metadata.generation !== object.metadata.generation;
-      if (type !== 'deleted' && isNew) pools.add(object.metadata.name ?? '');
+      if (type !== 'deleted' && isNew) pools.add(nameOf(object));
     }),
     cache.on('NodeClaim', ({ type, object, previous }) => {
       const drifted = isTrue(object.status?.conditions, 'Drifted');

@@ -1,8 +1,8 @@
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
 import { compile } from './compile/compiled.js';
-import { nameOf } from './names.js';
 import type { ClusterObjects, PackingInput, ExcludedObject } from './types.js';
 import { messageOf } from '../core/error-message.js';
+import { nameOf } from '../core/names.js';
 
 /** Objects of one kind that can be left out one by one. */
 interface Group<I> {

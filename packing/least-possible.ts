@@ -4,7 +4,6 @@ import { isReschedulable } from '../core/pods.js';
 import { compile, type Compiled } from './compile/compiled.js';
 import type { PodClass } from './compile/classes.js';
 import { namespacesOf } from './compile/pod-namespaces.js';
-import { nameOf } from './names.js';
 import { Feasibility } from './place/feasibility.js';
 import { lowerBoundOfPlaced } from './place/lower-bound.js';
 import { withoutUnreadable } from './exclude-objects.js';
@@ -12,6 +11,7 @@ import { Groups } from './topology/groups.js';
 import { RuleBook } from './topology/rules.js';
 import { Namespaces } from './topology/selectors.js';
 import type { PackingInput } from './types.js';
+import { nameOf } from '../core/names.js';
 
 /** Lower bound of the cost of pods. */
 export interface LeastCost {

@@ -4,7 +4,6 @@ import type {
   DaemonSet,
   Namespace,
   Node,
-  NodeSelectorRequirement,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -22,6 +21,7 @@ import type { Commitment } from '../api/stowage/commitments.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/quantities.js';
+import type { WrittenRequirement } from '../api/karpenter/requirements.js';
 
 /** Where the next pass continues: the first pod (`namespace/name`) of those that take turns. `isOfOthers`: a pass of all other pods comes first. */
 export interface Resume {
@@ -130,7 +130,7 @@ export interface PlannedClaim {
    * All requirements of the node, sorted by key and operator. Of the instance type only the minimum number to choose
    * from (`Exists` with `minValues`), if the NodePool sets it.
    */
-  readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
+  readonly requirements: readonly WrittenRequirement[];
   /** Label values chosen by packing (for keys that no instance type determines). */
   readonly labels: Readonly<Record<string, string>>;
   /** Annotations for the NodeClaim (min-values-relaxed, overlay marks). */

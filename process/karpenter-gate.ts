@@ -6,6 +6,7 @@ import type { LeaseObservation } from '../kube/lease-observation.js';
 import { limiterClock } from '../kube/limiter.js';
 import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
+import type { NamespacedName } from '../core/refs.js';
 
 /** Karpenter renews every two seconds, so its lease changes between two polls. */
 const pollMs = 5000;
@@ -13,7 +14,7 @@ const pollMs = 5000;
 interface KarpenterGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
   /** Karpenter's leader lease. */
-  readonly lease: { readonly namespace: string; readonly name: string };
+  readonly lease: NamespacedName;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'set'>;
   readonly clock?: LimiterClock;

@@ -6,6 +6,7 @@ import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
 import { orderPolicies } from '../core/orders.js';
 import { lookUp } from '../core/own.js';
+import type { NamespacedName } from '../core/refs.js';
 
 const flagThat = (text: 'true' | 'false') =>
   z
@@ -269,18 +270,15 @@ export function readSecretFile(what: string, path: string): Buffer {
   }
 }
 
-interface LeaseRef {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** Namespace and name of the operator's leader lease. */
-export function leaderLease(settings: Pick<Settings, 'LEADER_ELECTION_NAMESPACE' | 'LEADER_ELECTION_NAME'>): LeaseRef {
+export function leaderLease(
+  settings: Pick<Settings, 'LEADER_ELECTION_NAMESPACE' | 'LEADER_ELECTION_NAME'>,
+): NamespacedName {
   return { namespace: settings.LEADER_ELECTION_NAMESPACE, name: settings.LEADER_ELECTION_NAME };
 }
 
 /** Namespace and name of Karpenter's leader lease. */
-export function karpenterLease(settings: Settings): LeaseRef {
+export function karpenterLease(settings: Settings): NamespacedName {
   return { namespace: settings.KARPENTER_LEADER_ELECTION_NAMESPACE, name: settings.KARPENTER_LEADER_ELECTION_NAME };
 }
 

@@ -5,6 +5,7 @@ import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { consolidatableAt, settlesAt } from '../../disruption/consolidation/consolidatable.js';
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import { hasOwn, lookUp } from '../../core/own.js';
+import { nameOf } from '../../core/names.js';
 
 /** A search, and its repetition with the nodes that have open questions or refusals. */
 const mostKept = 2;
@@ -44,7 +45,7 @@ const atNoTime = (input: ConsolidationInput): object => ({ ...input, now: 0, con
 function isTimeless(input: ConsolidationInput): boolean {
   const { objects, settings, now } = input;
   const by = Math.min(now, byOf(input));
-  const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
+  const pools = new Map(objects.nodePools.map((pool) => [nameOf(pool), pool]));
   return (
     objects.nodePools.every(isPoolTimeless) &&
     (objects.disruptionPolicies ?? []).every(isPolicyTimeless) &&

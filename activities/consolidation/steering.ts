@@ -9,6 +9,7 @@ import type { ActivityDeps } from '../deps.js';
 import { forEachBestEffort } from '../for-each-item.js';
 import { updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 type Input = Parameters<ConsolidationActivities['steerPods']>[0];
 
@@ -34,8 +35,6 @@ export async function steerPods(deps: ActivityDeps, { targets, steered }: Input)
   return { steered: [...wanted, ...stuck.map(({ item }) => item)] };
 }
 
-const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
-
 const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
 
 /**
@@ -45,8 +44,8 @@ const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
 function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[] {
   const nodes = managedClaims(deps).flatMap((claim) => {
     const node = nodeOf(deps.cache, claim);
-    if (node === undefined || targets.has(claim.metadata.name ?? '') || targets.has(nameOf(node))) return [];
-    return isDeletingNode(node) || claim.metadata.deletionTimestamp !== undefined ? [] : [node];
+    if (node === undefined || targets.has(nameOf(claim)) || targets.has(nameOf(node))) return [];
+    return isDeletingNode(node) || isDeleting(claim) ? [] : [node];
   });
   if (nodes.length <= mostSteered) return nodes.map(nameOf);
   const quantities = new QuantityReader();

@@ -14,14 +14,7 @@ import {
 import { limitOf, type LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import { type PoolRules, rulesOf } from '../../disruption/policies/pool-rules.js';
-import type {
-  NodeMemory,
-  OpenQuestion,
-  PastDisruption,
-  Pause,
-  Refused,
-  RunningDisruption,
-} from '../../workflows/messages.js';
+import type { NodeMemory, OpenQuestion, Pause, Refused, RunningDisruption } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
 import { isDeletingNode, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionView } from './contract.js';
@@ -35,6 +28,8 @@ import { publishExcluded } from '../publish-excluded.js';
 import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
+import { nameOf } from '../../core/names.js';
+import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
@@ -132,7 +127,7 @@ export async function disruptionContext(
     ...asked,
     views,
     excluded,
-    pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
+    pools: new Map(pools.map((pool) => [nameOf(pool), pool])),
     policies,
     running,
     commands: view.commands,
@@ -187,7 +182,7 @@ function poolsByPolicy(
   policies: readonly DisruptionPolicy[],
 ): Pick<DisruptionContext, 'rollouts' | 'recommending' | 'asking'> {
   const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
-    new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
+    new Set(pools.filter(holds).map(nameOf));
   return {
     rollouts: poolsThat((pool) => !isStatic(pool) && policyOf(pool, policies)?.spec.driftRollout !== undefined),
     recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
@@ -275,5 +270,5 @@ function driftRooms(
     const counts = staticCounts(members, { deleting: new Set(), claimed, isReplaced });
     return { room: staticDriftRoom(pool, counts), why: whyNoDriftRoom(pool, counts) };
   };
-  return new Map(pools.filter(isStatic).map((pool) => [pool.metadata.name ?? '', roomOf(pool)]));
+  return new Map(pools.filter(isStatic).map((pool) => [nameOf(pool), roomOf(pool)]));
 }

@@ -5,15 +5,11 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { recordsOf, type PoolRecords } from '../../cluster/pool-records.js';
 import { parseWorkflowId } from '../../core/ids.js';
-import type {
-  CandidateRef,
-  OpenQuestion,
-  PastDisruption,
-  Refused,
-  RunningDisruption,
-} from '../../workflows/messages.js';
+import type { CandidateRef, OpenQuestion, Refused, RunningDisruption } from '../../workflows/messages.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ActivityDeps } from '../deps.js';
+import { isDeleting } from '../../core/names.js';
+import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 
 /** The records of disruptions on Kubernetes objects (budgets/records). */
 export interface DisruptionRecords {
@@ -80,7 +76,7 @@ export function pastOf(
 function questionsOf(views: readonly View[]): readonly OpenQuestion[] {
   const questions = new Map<string, OpenQuestion>();
   for (const view of views) {
-    const wait = view.claim.metadata.deletionTimestamp === undefined ? waitOf(view.claim) : undefined;
+    const wait = isDeleting(view.claim) ? undefined : waitOf(view.claim);
     if (wait === undefined || wait.for === 'Pause' || parseWorkflowId(wait.workflow)?.kind !== 'consolidate') continue;
     const { workflow: workflowId, reason, since, saves } = wait;
     include(

@@ -4,10 +4,11 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory } from '../../workflows/messages.js';
 import { poolNameOf, type DisruptionContext } from './disruption-context.js';
+import { nameOf } from '../../core/names.js';
 
 /** The memory of a node. A replacement is remembered by the name of its NodeClaim, because it had no Node yet. */
 export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMemory | undefined {
-  return memory.get(nodeNameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
+  return memory.get(nodeNameOf(view)) ?? memory.get(nameOf(view.claim));
 }
 
 /**

@@ -7,6 +7,7 @@ import type { RunningDisruption } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 import { refusedAt } from '../../cluster/refused-pods.js';
+import { nameOf } from '../../core/names.js';
 
 /**
  * Nodes that pods are nominated to, which are no candidates until these pods are bound (provisioning/nominated-nodes):
@@ -40,7 +41,7 @@ export function nominatedNodes(
   for (const view of views) {
     const { claim } = view;
     const node = nodeNameOf(view);
-    const end = Math.max(until.get(node) ?? 0, until.get(claim.metadata.name ?? '') ?? 0);
+    const end = Math.max(until.get(node) ?? 0, until.get(nameOf(claim)) ?? 0);
     const plan = claim.metadata.annotations?.[annotations.plan];
     if (plan !== undefined && plans.some((prefix) => plan.startsWith(prefix))) awaited.add(node);
     if (end > now && !awaited.has(node)) ends.set(node, end);

@@ -15,6 +15,7 @@ import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ExcludedObject } from '../../packing/types.js';
 import { disruptionReasons } from '../../api/disruption-reasons.js';
+import { nameOf } from '../../core/names.js';
 
 /** The objects that decisions can read, and those that are excluded because they cannot be read. */
 interface Readable {
@@ -43,7 +44,7 @@ export function readable(
       return false;
     }
   };
-  const goodPools = pools.filter((pool) => isGood('NodePool', pool.metadata.name ?? '', () => readPool(pool, context)));
+  const goodPools = pools.filter((pool) => isGood('NodePool', nameOf(pool), () => readPool(pool, context)));
   const bad = new Set(pools.filter((pool) => !goodPools.includes(pool)).map(({ metadata }) => metadata.name));
   const ofGoodPools = views.filter(({ pool }) => pool === undefined || !bad.has(pool.metadata.name));
   const kept = ofGoodPools.filter((view) => isGood('Node', nodeNameOf(view), () => readNode(view, context)));

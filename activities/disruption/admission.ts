@@ -13,14 +13,15 @@ import { settleAll } from '../../core/at-once.js';
 import { DomainError } from '../../core/failures.js';
 import { decideAdmission, type Applicant, type Application } from '../../disruption/budgets/admission.js';
 import { rememberedForMs } from '../../disruption/budgets/limits.js';
-import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
+import { rememberDisruptions, type PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 import { alongsideKept } from '../../disruption/command.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import type { Kind } from '../../kube/port.js';
-import type { CandidateRef, PastDisruption, Pause, RefusedNode } from '../../workflows/messages.js';
+import type { CandidateRef, Pause, RefusedNode } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { disruptingUids, disruptionContext, type DisruptionContext } from '../disruption-context/disruption-context.js';
 import { pastOf } from '../disruption-context/disruption-records.js';
+import { nameOf } from '../../core/names.js';
 
 interface Asked {
   readonly reason: string;
@@ -158,7 +159,7 @@ function pastWithout(
   judged: ReadonlySet<string>,
 ): readonly PastDisruption[] {
   const names = new Set(live.map(({ metadata }) => metadata.name));
-  const own = live.flatMap((pool) => pastOf(pool.metadata.name ?? '', recordsOf(pool).records, judged));
+  const own = live.flatMap((pool) => pastOf(nameOf(pool), recordsOf(pool).records, judged));
   return [...pastDisruptions.filter(({ nodePool }) => !names.has(nodePool)), ...own];
 }
 

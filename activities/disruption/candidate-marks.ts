@@ -17,6 +17,7 @@ import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode, type ClaimChange } from '../../cluster/writes.js';
 import { regarding } from '../../core/events.js';
 import { budgetReasons } from '../../api/disruption-reasons.js';
+import { isDeleting } from '../../core/names.js';
 
 export type Marked = Pick<Candidate, 'claim' | 'node'>;
 type TaintInput = Parameters<DisruptionActivities['taintCandidates']>[0];
@@ -212,7 +213,7 @@ export async function untaint(
   const freed = { nodePool, ...(end.reason === undefined ? {} : { reason: end.reason }) };
   if (!end.isTaintOurs) return freed;
   await updateNode(deps.kube, node, (present) => {
-    if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
+    if (isDeleting(present) || !hasTaint(present, taints.disrupted)) return undefined;
     return { spec: { taints: withoutTaint(present, taints.disrupted) } };
   });
   return freed;

@@ -11,10 +11,10 @@ import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import { podKey } from '../../core/pods.js';
 import { podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { forEachItem } from '../for-each-item.js';
 import { regarding } from '../../core/events.js';
+import { fullName } from '../../core/names.js';
 
 const warnings: ReadonlySet<string> = new Set(['DisruptionBlocked', 'ConsolidationRejected', 'DrainForced']);
 
@@ -86,5 +86,5 @@ function whyNoLongerCandidate(
   const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
   if (method === 'drift' && grace !== undefined) return undefined;
   const marked = podMarkedDoNotDisrupt(pods, deps.now());
-  return marked === undefined ? undefined : `pod ${podKey(marked)} was bound to it and is marked do-not-disrupt`;
+  return marked === undefined ? undefined : `pod ${fullName(marked)} was bound to it and is marked do-not-disrupt`;
 }

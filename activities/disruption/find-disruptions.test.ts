@@ -4,7 +4,6 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
-import { podKey } from '../../core/pods.js';
 import type { Candidate, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -15,6 +14,7 @@ import { createDisruptionActivities } from './disruption.js';
 import { explainNode } from '../people/explanations.js';
 import { createPauseActivities } from '../people/pauses.js';
 import { concurrentCommands } from '../consolidation/concurrent-commands.js';
+import { fullName } from '../../core/names.js';
 
 const nothing: DisruptionView = { nominations: [], commands: [] };
 
@@ -1653,7 +1653,7 @@ describe('findDisruptions', () => {
       const { reason, candidates, decision } = command!;
       const [first, second] = candidates;
       const onSecond = world.deps.cache.all('Pod').filter(({ spec }) => spec.nodeName === second?.node);
-      const planned = { [annotations.plannedPods]: onSecond.map(podKey).join(',') };
+      const planned = { [annotations.plannedPods]: onSecond.map(fullName).join(',') };
       await world.kube.patch('NodeClaim', { name: first!.claim.name }, { metadata: { annotations: planned } });
       await activities.taintCandidates({ reason, candidates, owner: 'w' });
       await world.synced();

@@ -9,6 +9,7 @@ import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { disruptionBlockers, waitOfDrifted } from '../disruption-context/disruption-blockers.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
+import { isDeleting } from '../../core/names.js';
 
 const mostListed = 250;
 const mostBytes = 48 * 1024;
@@ -35,8 +36,7 @@ export function isConsolidatableOrDrifted(view: NodeView, now: number): boolean 
   return isRunning(view) && (consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted'));
 }
 
-const isRunning = ({ node, claim }: NodeView): boolean =>
-  node !== undefined && claim.metadata.deletionTimestamp === undefined;
+const isRunning = ({ node, claim }: NodeView): boolean => node !== undefined && !isDeleting(claim);
 
 /**
  * Consolidatable or drifted nodes that stay, and nodes whose pods keep changing (consolidation/rolling-updates), and

@@ -11,6 +11,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { disruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { whyResultDiffers, type DecidedCommand } from '../consolidation/why-result-differs.js';
+import { isDeleting } from '../../core/names.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
 type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
@@ -44,7 +45,7 @@ export async function validateCandidates(deps: ActivityDeps, input: Input): Prom
 async function lostReplacement(deps: ActivityDeps, created: readonly string[]): Promise<string | undefined> {
   for (const name of created) {
     const claim = await deps.kube.get('NodeClaim', { name });
-    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return name;
+    if (claim === undefined || isDeleting(claim)) return name;
   }
   return undefined;
 }

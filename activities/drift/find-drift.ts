@@ -1,7 +1,6 @@
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { compareText, counted, verb } from '../../core/text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { podKey } from '../../core/pods.js';
 import { type Place, whyNoPlace } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
@@ -19,6 +18,7 @@ import { movablePods, type NoPlace, type SkippedNodes } from './skipped-nodes.js
 import { ruledByText } from '../../disruption/budgets/budgets.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets
@@ -92,7 +92,7 @@ function isAllowed(
 /** The command for one node, or why there is none. */
 async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | NoPlace> {
   const name = nodeNameOf(view);
-  const own = new Set(movablePods(view).map(podKey));
+  const own = new Set(movablePods(view).map(fullName));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
   const condition = conditionOf(view.claim.status?.conditions, 'Drifted');
   const alternatives = [{ nodes: name, why: `it has drifted: ${condition?.reason ?? 'Drifted'}` }];

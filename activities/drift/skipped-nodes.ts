@@ -1,8 +1,9 @@
 import { digestOf } from '../../core/hash.js';
-import { isReschedulable, podKey } from '../../core/pods.js';
+import { isReschedulable } from '../../core/pods.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
+import { fullName } from '../../core/names.js';
 
 const skipMs = 5 * 60_000;
 /** How long a node is skipped whose pods wait for another node to come up. */
@@ -78,4 +79,4 @@ export class SkippedNodes {
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
 
 const dependsOn = (view: NodeView, { launches }: Moment): string =>
-  digestOf([launches, movablePods(view).map(podKey).sort()]);
+  digestOf([launches, movablePods(view).map(fullName).sort()]);

@@ -16,6 +16,7 @@ import { countsOf } from '../static-capacity/replicas.js';
 import type { ExpirationView, ExpirationActivities } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
+import { isDeleting } from '../../core/names.js';
 
 /** Activities of `expireNode` (expiration/replaced-first). */
 export function createExpirationActivities(deps: ActivityDeps): ExpirationActivities {
@@ -34,7 +35,7 @@ async function viewExpiration(
   { claim: ref, expiresAt }: { readonly claim: ClaimRef; readonly expiresAt: number },
 ): Promise<ExpirationView> {
   const claim = await getClaim(deps.kube, ref);
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  if (claim === undefined || isDeleting(claim)) return { state: 'gone' };
   const pool = poolOf(deps.cache, claim);
   const policies = deps.cache.all('DisruptionPolicy');
   const asked = rulesOf(pool, policies).approval('Expired');

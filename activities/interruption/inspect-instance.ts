@@ -12,6 +12,7 @@ import { withFailures } from '../to-failure.js';
 import type { InstanceView, InterruptionActivities } from './contract.js';
 import type { EventToPublish } from '../../kube/port.js';
 import { lookUp } from '../../core/own.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 type Event = Omit<EventToPublish, 'regarding'>;
 
@@ -73,7 +74,7 @@ async function inspectInstance(
   const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
   if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
   const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
-  for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
+  for (const event of interruptionEvents(kind, nameOf(claim), nodeName)) {
     deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
   }
   if (instanceEnding.has(kind)) await noteEndedUnregistered(deps, claim, 'its instance is stopping or terminated');
@@ -96,7 +97,7 @@ function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance
     state: 'known',
     claim: identityOf(claim),
     nodePool,
-    deleting: claim.metadata.deletionTimestamp !== undefined,
+    deleting: isDeleting(claim),
     ...(registered ? { nodeName } : {}),
     ...offering,
     longestGraceMs: Math.max(0, ...moving.map(graceOf)),

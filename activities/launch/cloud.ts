@@ -21,6 +21,7 @@ import { updateClaim } from '../../cluster/writes.js';
 import { recordInstance } from './launch.js';
 import { regarding } from '../../core/events.js';
 import { messageOf } from '../../core/error-message.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /** An older NodeClaim may have been launched by an attempt that is not known here. */
 const youngMs = 120_000;
@@ -62,7 +63,7 @@ function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undef
 async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<LaunchInstanceResult> {
   const began = deps.now();
   const claim = await withFinalizer(deps, ref, isFirst);
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  if (claim === undefined || isDeleting(claim)) return { state: 'gone' };
   const request = await requestFor(deps, claim, isFirst);
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
   await deps.offerings.refresh();
@@ -183,12 +184,12 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, isFirst: boolean
   const { nodeClassRef } = claim.spec;
   const nodeClass = nodeClassOf(deps, nodeClassRef);
   if (nodeClass === undefined) return `${nodeClassRef.kind} ${nodeClassRef.name} does not exist`;
-  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+  if (isDeleting(nodeClass)) {
     return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
   }
   const { uid = '', creationTimestamp = '' } = claim.metadata;
   const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
-  const overlay = pool === undefined ? {} : await overlayOf(deps, pool.metadata.name ?? '');
+  const overlay = pool === undefined ? {} : await overlayOf(deps, nameOf(pool));
   return {
     claim,
     nodeClass,

@@ -27,6 +27,7 @@ import { lookUp } from '../../core/own.js';
 import { instanceEnded, nodeNotFound } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/events.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /**
  * Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live NodeClaim and
@@ -61,7 +62,7 @@ async function unlessRefused<T>(write: () => Promise<T>): Promise<T | RefusedWri
 
 async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
   const claim = await updateClaim(deps.kube, ref, (live) => {
-    if (live.metadata.deletionTimestamp !== undefined) return undefined;
+    if (isDeleting(live)) return undefined;
     const present = live.metadata.finalizers ?? [];
     const hasConditions = live.status?.conditions?.some(({ type }) => type === 'Ready') ?? false;
     if (present.includes(finalizers.termination) && hasConditions) return undefined;
@@ -77,7 +78,7 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
   if (claim === undefined) return { state: 'gone' };
   const { providerID, conditions, nodeName } = claim.status ?? {};
   const instance = providerID === undefined || providerID === '' ? {} : { providerId: providerID };
-  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...instance };
+  if (isDeleting(claim)) return { state: 'deleting', ...instance };
   const launchedAt = isTrue(conditions, 'Launched') ? transitionOf(conditions, 'Launched') : undefined;
   return {
     state: 'live',
@@ -332,8 +333,6 @@ const nodeUp = (claim: NodeClaim, node: Node, why: WhyNotInitialized): NodeSync 
   ...(why ?? { reason: 'Initialized', message: '' }),
   ...(isTagged(claim) ? {} : { untagged: true }),
 });
-
-const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
 async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
   const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');

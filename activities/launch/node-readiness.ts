@@ -8,6 +8,7 @@ import { isSameTaint } from '../../core/taints.js';
 import { updateClaim } from '../../cluster/writes.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
+import { nameOf } from '../../core/names.js';
 
 /** Taints that come and go while a node starts (labels/starting-taints). */
 function isKnownEphemeral({ key, effect, value }: Taint): boolean {
@@ -34,7 +35,7 @@ export function registration(
   const ours = {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
-    name: claim.metadata.name ?? '',
+    name: nameOf(claim),
     uid: claim.metadata.uid ?? '',
     blockOwnerDeletion: true,
   };

@@ -1,5 +1,6 @@
 import type { CandidateRef, NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
+import type { NamespacedName } from '../../core/refs.js';
 
 /** The state of a pod, and why. */
 export interface PodExplanation {
@@ -31,5 +32,5 @@ export interface NodeExplanationActivities {
 
 export interface PodExplanationActivities {
   /** Makes a new plan and explains the state of one pod; changes nothing. */
-  explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
+  explainPod(input: NamespacedName): Promise<PodExplanation>;
 }

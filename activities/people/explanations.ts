@@ -19,7 +19,7 @@ import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { controllerOf } from '../../core/owners.js';
-import { isNodeBound, isTerminal, podKey } from '../../core/pods.js';
+import { isNodeBound, isTerminal } from '../../core/pods.js';
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
@@ -28,6 +28,8 @@ import { preferencesHonoured } from '../provisioning/ignored-preferences.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import { awaitedNode, lacksNode } from '../../cluster/awaited-nodes.js';
+import { fullName } from '../../core/names.js';
+import type { NamespacedName } from '../../core/refs.js';
 
 const defaultScheduler = 'default-scheduler';
 const mostBlockers = 10;
@@ -35,10 +37,7 @@ const mostBlockers = 10;
 const mostGroups = 5;
 
 /** Explains the state of a pod, by a new plan for the current cluster; writes nothing. */
-export async function explainPod(
-  deps: ActivityDeps,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): Promise<PodExplanation> {
+export async function explainPod(deps: ActivityDeps, { namespace, name }: NamespacedName): Promise<PodExplanation> {
   const pod = deps.cache.get('Pod', { namespace, name });
   if (pod === undefined) return { state: 'unknown', why: `pod ${namespace}/${name} does not exist`, details: [] };
   if (isTerminal(pod)) return { state: 'ended', why: `it has ended: ${pod.status?.phase ?? ''}`, details: [] };
@@ -56,7 +55,7 @@ export async function explainPod(
   if (refusal !== undefined) return { state: 'unschedulable', why: refusalText(refusal), details: [] };
   await deps.offerings.refresh();
   const input = await packingInput(deps, managedPools(deps));
-  const key = podKey(pod);
+  const key = fullName(pod);
   const plan = await deps.packer.plan({
     ...input,
     settings: { ...input.settings, explainTypes: true },

@@ -10,9 +10,9 @@ import type { ActivityDeps } from '../deps.js';
 import { isPauseOver, pauseObjects, pausesInForce, scopeOfPause } from '../../cluster/pauses.js';
 import { forEachBestEffort } from '../for-each-item.js';
 import { withFailures } from '../to-failure.js';
+import { nameOf } from '../../core/names.js';
 
 type Deps = Pick<ActivityDeps, 'kube' | 'now' | 'log'>;
-type Scope = DisruptionPause['spec']['scope'];
 
 const kinds = { cluster: 'Cluster', nodePool: 'NodePool', node: 'Node', reason: 'Reason' } as const;
 
@@ -40,13 +40,13 @@ async function write(deps: Deps, pause: Pause): Promise<readonly Pause[]> {
   const { kube } = deps;
   const { kind, name: pool = '' } = pause.scope;
   if (kind === 'nodePool' && (await kube.get('NodePool', { name: pool })) === undefined) {
-    const names = (await kube.list('NodePool')).map(({ metadata }) => metadata.name ?? '').sort();
+    const names = (await kube.list('NodePool')).map(nameOf).sort();
     throw refusal(refusals.unknownScope, `there is no NodePool "${pool}"; known are ${names.join(', ')}`);
   }
   const present = await existing(deps);
   const wanted = objectOf(pause);
   const [first, ...others] = ofScope(present, pause.scope);
-  const name = first?.metadata.name ?? wanted.metadata.name ?? '';
+  const name = first?.metadata.name ?? nameOf(wanted);
   const { spec } = wanted;
   const patch = { spec: { ...spec, requestedBy: spec.requestedBy ?? null, until: spec.until ?? null } };
   const answer = await kube.patch('DisruptionPause', { name }, patch);
@@ -80,7 +80,6 @@ async function end(deps: Deps, scope: PauseScope): Promise<readonly Pause[]> {
 }
 
 async function remove(deps: Deps, objects: readonly DisruptionPause[]): Promise<void> {
-  const nameOf = ({ metadata }: DisruptionPause): string => metadata.name ?? '';
   const end = async (object: DisruptionPause): Promise<void> => {
     await deps.kube.delete('DisruptionPause', { name: nameOf(object) }, { uid: object.metadata.uid ?? '' });
   };
@@ -106,7 +105,7 @@ function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionP
       scope: {
         kind: kinds[scope.kind],
         ...(scope.name === undefined ? {} : { name: scope.name }),
-        ...(scope.reason === undefined ? {} : { reason: scope.reason as Scope['reason'] }),
+        ...(scope.reason === undefined ? {} : { reason: scope.reason as DisruptionPause['spec']['scope']['reason'] }),
       },
       message: reason,
       requestedBy: actor,

@@ -1,11 +1,11 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { podKey } from '../../core/pods.js';
 import { whyNoPlace } from '../../packing/places.js';
 import type { ActivityDeps } from '../deps.js';
 import { placementOf } from '../placement.js';
 import { packingInput } from '../../cluster/packing-input.js';
+import { fullName } from '../../core/names.js';
 
 /** A pod without requests that tolerates everything, so that packing launches a node for it. */
 const smallPod: Pod = {
@@ -28,7 +28,7 @@ export async function blankClaim(
   const dynamic: NodePool = { ...pool, spec: { template, disruption } };
   const input = await packingInput(deps, [dynamic]);
   const empty = { pods: [smallPod], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
-  const key = podKey(smallPod);
+  const key = fullName(smallPod);
   const { places } = await placementOf(deps, { ...input, objects: { ...input.objects, ...empty } }, new Set([key]));
   const place = places.get(key);
   if (place?.state === 'launched') return { ...place.claim, pods: [] };

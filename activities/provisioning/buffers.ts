@@ -3,7 +3,6 @@ import type { Pod } from '../../api/kubernetes.js';
 import { withCondition } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { podKey } from '../../core/pods.js';
 import {
   bufferOfPod,
   bufferPods,
@@ -19,6 +18,7 @@ import { buffersOf, packingInput } from '../../cluster/packing-input.js';
 import { messageOf } from '../../core/error-message.js';
 import { placementOf } from '../placement.js';
 import { publishExcluded } from '../publish-excluded.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they
@@ -47,7 +47,7 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
  */
 export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {
   if (!deps.gates.CapacityBuffer || views.length === 0) return views;
-  const virtual = new Map(readablePods(deps).map((pod) => [podKey(pod), pod]));
+  const virtual = new Map(readablePods(deps).map((pod) => [fullName(pod), pod]));
   if (virtual.size === 0) return views;
   const hosted = await hostsOf(deps, new Set(virtual.keys()));
   return views.map((view) => {

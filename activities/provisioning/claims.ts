@@ -5,7 +5,7 @@ import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { digestOf, hashText } from '../../core/hash.js';
 import { normaliseKey } from '../../core/labels.js';
-import { volumeClaimName } from '../../core/names.js';
+import { volumeClaimName, isDeleting, nameOf } from '../../core/names.js';
 import { parseResources, type Resources } from '../../core/quantities.js';
 import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../disruption/drift/template-hash.js';
@@ -47,10 +47,10 @@ interface Item {
  * fails the activity.
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
-  const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
+  const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [nameOf(pool), pool]));
   const planned = new Set(input.claims.map(({ nodePool }) => nodePool));
   const areLimited = [...pools.values()].some(
-    (pool) => planned.has(pool.metadata.name ?? '') && (isStatic(pool) || pool.spec.limits !== undefined),
+    (pool) => planned.has(nameOf(pool)) && (isStatic(pool) || pool.spec.limits !== undefined),
   );
   // Listed only if needed: for a large cluster the list has megabytes.
   const usage = new Usage(areLimited ? await deps.kube.list('NodeClaim') : [], (claim) =>
@@ -89,7 +89,7 @@ async function createOne(
 ): Promise<Outcome> {
   const pool = pools.get(plan.nodePool);
   if (pool === undefined) return { index, reason: `NodePool ${plan.nodePool} is gone` };
-  const refusal = usage.refuses(pool, nameOf(input, plan, index));
+  const refusal = usage.refuses(pool, claimName(input, plan, index));
   if (refusal !== undefined) return { index, reason: refusal };
   return create(deps, input, { plan, pool, index });
 }
@@ -206,14 +206,14 @@ async function create(
   { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
 ): Promise<Outcome> {
   const key = keyOf(input, plan, index);
-  const name = nameOf(input, plan, index);
+  const name = claimName(input, plan, index);
   const wanted = claimOf(plan, pool, input.typeLists, { name, key });
   const { outcome, object } = await deps.kube.create('NodeClaim', wanted);
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and belongs to another plan`);
   }
   // The request was repeated after a hold: a NodeClaim that is being deleted meanwhile does not count.
-  if (object.metadata.deletionTimestamp !== undefined) {
+  if (isDeleting(object)) {
     return { index, reason: `NodeClaim ${name}, which an earlier attempt created, is being deleted` };
   }
   if (outcome === 'created') announce(deps, input, plan, object);
@@ -235,7 +235,7 @@ function keyOf({ planId, typeLists }: CreateClaimsInput, plan: ClaimPlan, index:
   return `${planId}/${index}-${digest}`;
 }
 
-function nameOf(input: CreateClaimsInput, plan: ClaimPlan, index: number): string {
+function claimName(input: CreateClaimsInput, plan: ClaimPlan, index: number): string {
   // Hashed twice: keys that differ only in the last digit would otherwise give similar names.
   return `${plan.nodePool}-${hashText(hashText(keyOf(input, plan, index))).slice(0, 10)}`;
 }
@@ -313,7 +313,7 @@ function typesOf(
 }
 
 function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: ClaimPlan, claim: NodeClaim): void {
-  const name = claim.metadata.name ?? '';
+  const name = nameOf(claim);
   const relaxed = claim.metadata.annotations?.[annotations.minValuesRelaxed] === 'true';
   const own = { reason, nodepool: plan.nodePool, min_values_relaxed: String(relaxed) };
   deps.metrics.count('nodeclaims_created_total', own);
@@ -370,7 +370,7 @@ class Usage {
    * (static-capacity/node-limit).
    */
   private refusesStatic(pool: NodePool, name: string): string | undefined {
-    const nodePool = pool.metadata.name ?? '';
+    const nodePool = nameOf(pool);
     const names = this.names.get(nodePool) ?? new Set();
     this.names.set(nodePool, names);
     if (names.has(name)) return undefined;
@@ -380,9 +380,9 @@ class Usage {
   }
 
   private exceeded(pool: NodePool): string | undefined {
-    const used = this.used.get(pool.metadata.name ?? '') ?? {};
+    const used = this.used.get(nameOf(pool)) ?? {};
     for (const [name, limit] of Object.entries(parseResources(pool.spec.limits))) {
-      if ((lookUp(used, name) ?? 0) > limit) return `${name} of NodePool ${pool.metadata.name ?? ''} exceeds its limit`;
+      if ((lookUp(used, name) ?? 0) > limit) return `${name} of NodePool ${nameOf(pool)} exceeds its limit`;
     }
     return undefined;
   }

@@ -1,11 +1,12 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
-import { isReschedulable, podKey } from '../../core/pods.js';
+import { isReschedulable } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DeletingNodePlan } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/node-labels.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * For each deleting node what its pods wait for in `plan`: NodeClaims to create (the first `creatable` of the plan),
@@ -20,7 +21,7 @@ export function deletingNodePlans(
 ): readonly DeletingNodePlan[] {
   const nodeOf = new Map<string, string>();
   for (const node of deleting) {
-    for (const pod of deps.cache.podsOnNode(node).filter(isReschedulable)) nodeOf.set(podKey(pod), node);
+    for (const pod of deps.cache.podsOnNode(node).filter(isReschedulable)) nodeOf.set(fullName(pod), node);
   }
   if (nodeOf.size === 0) return [];
   const tallies = new Map<string, Tally>();

@@ -16,11 +16,12 @@ import { withBackOff } from './refused-claims.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText, regarding } from '../../core/events.js';
-import { isPending, podKey } from '../../core/pods.js';
+import { isPending } from '../../core/pods.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
 import { conditionOf } from '../../core/conditions.js';
+import { fullName } from '../../core/names.js';
 
 interface WaitLimits {
   /** How long to wait for the instance of a NodeClaim, from when it was first seen here. */
@@ -209,7 +210,7 @@ function refusedNow(deps: ActivityDeps): readonly { readonly pod: string; readon
   const refusalOf = refusalsInForce(deps);
   return deps.cache.all('Pod').flatMap((pod) => {
     const refusal = isPending(pod) ? refusalOf(pod) : undefined;
-    return refusal === undefined ? [] : [{ pod: podKey(pod), reason: refusalText(refusal) }];
+    return refusal === undefined ? [] : [{ pod: fullName(pod), reason: refusalText(refusal) }];
   });
 }
 

@@ -2,9 +2,10 @@ import { messageOf } from '../../core/error-message.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
-import { isPending, podKey } from '../../core/pods.js';
+import { isPending } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/node-labels.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * The most nominations of a pod: kube-scheduler tries a pod at most every ten seconds after some failures, and a node
@@ -36,8 +37,8 @@ export class PodNominator {
     for (const [key, { claim: other }] of this.nominations) if (!this.isComing(other)) this.nominations.delete(key);
     for (const pod of pods) {
       if (!isPending(pod)) continue;
-      const left = this.nominations.get(podKey(pod))?.left ?? mostTimes;
-      this.nominations.set(podKey(pod), { uid: pod.metadata.uid, claim, nodeName, left, busy: false });
+      const left = this.nominations.get(fullName(pod))?.left ?? mostTimes;
+      this.nominations.set(fullName(pod), { uid: pod.metadata.uid, claim, nodeName, left, busy: false });
     }
     if (this.nominations.size > 0)
       this.subscription ??= this.deps.cache.on('Pod', ({ type, object }) => this.onPod(type, object));
@@ -51,7 +52,7 @@ export class PodNominator {
   }
 
   private onPod(type: 'added' | 'modified' | 'deleted', pod: Pod): void {
-    const key = podKey(pod);
+    const key = fullName(pod);
     const kept = this.nominations.get(key);
     if (kept === undefined) return;
     const over = type === 'deleted' || pod.metadata.uid !== kept.uid || !isPending(pod) || !this.isComing(kept.claim);
@@ -77,7 +78,10 @@ export class PodNominator {
       deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
     } catch (error) {
       deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome: 'failed' });
-      deps.log.debug({ pod: podKey(pod), node: kept.nodeName, error: messageOf(error) }, 'cannot nominate a pod again');
+      deps.log.debug(
+        { pod: fullName(pod), node: kept.nodeName, error: messageOf(error) },
+        'cannot nominate a pod again',
+      );
     } finally {
       kept.busy = false;
     }

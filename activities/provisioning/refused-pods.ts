@@ -20,6 +20,7 @@ import { withPodRefusal, type PodRefusal } from '../../core/pod-refusals.js';
 import { isUnassigned } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
+import { nameOf } from '../../core/names.js';
 
 /** A pod that kube-scheduler did not bind to nodes with room for it. */
 interface Refused {
@@ -75,7 +76,7 @@ export async function forgetBoundPods(deps: ActivityDeps): Promise<void> {
   if (bound.size === 0) return;
   for (const pool of deps.cache.all('NodePool'))
     if (refusalsOn(pool, deps.now()).some(({ shape }) => bound.has(shape)))
-      await rewrite(deps, pool.metadata.name ?? '', (list) => list.filter(({ shape }) => !bound.has(shape)));
+      await rewrite(deps, nameOf(pool), (list) => list.filter(({ shape }) => !bound.has(shape)));
 }
 
 /** Pods that are planned onto existing nodes to which kube-scheduler has not bound them for a long time. */

@@ -15,6 +15,7 @@ import { labelsOf } from '../../cluster/node-labels.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/events.js';
+import { isDeleting } from '../../core/names.js';
 
 const blockedEventMs = 900_000;
 
@@ -45,7 +46,7 @@ export function createRepairActivities(deps: ActivityDeps): RepairActivities {
 async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   const claim = await getClaim(deps.kube, ref);
   const node = claim === undefined ? undefined : nodeOf(deps.cache, claim);
-  if (claim === undefined || node === undefined || claim.metadata.deletionTimestamp !== undefined) {
+  if (claim === undefined || node === undefined || isDeleting(claim)) {
     return { state: 'gone' };
   }
   const policies = deps.cloud.repairPolicies ?? [];

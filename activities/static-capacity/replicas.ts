@@ -20,6 +20,7 @@ import { identityOf } from '../../cluster/node-labels.js';
 import type { ReplicasActivities, ReplicasView } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { counted, verb } from '../../core/text.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /** The most NodeClaims of one call, to bound its payload. */
 const createdAtOnce = 25;
@@ -53,7 +54,7 @@ async function view(deps: ActivityDeps, input: Input): Promise<ReplicasView> {
 
 /** The NodeClaims of a static NodePool from the API server; `deleting` are UIDs of those being terminated. */
 export async function countsOf(deps: ActivityDeps, pool: NodePool, deleting: readonly string[]): Promise<StaticCounts> {
-  const claims = await deps.kube.list('NodeClaim', { labelSelector: `${labels.nodePool}=${pool.metadata.name ?? ''}` });
+  const claims = await deps.kube.list('NodeClaim', { labelSelector: `${labels.nodePool}=${nameOf(pool)}` });
   return staticCounts(
     claims.map((claim) => viewOf(deps, pool, claim)),
     { deleting: new Set(deleting), claimed: new Set(), isReplaced: replacementsIn(deps.cluster, claims) },
@@ -62,7 +63,7 @@ export async function countsOf(deps: ActivityDeps, pool: NodePool, deleting: rea
 
 function whyNotKept(deps: ActivityDeps, pool: NodePool | undefined, uid: string): string | undefined {
   if (pool?.metadata.uid !== uid) return 'the NodePool is gone';
-  if (pool.metadata.deletionTimestamp !== undefined) return 'the NodePool is being deleted';
+  if (isDeleting(pool)) return 'the NodePool is being deleted';
   if (!isStatic(pool)) return 'the NodePool is not static';
   if (!isManaged(deps, pool.spec.template.spec.nodeClassRef)) return 'its node class is of another provider';
   return deps.gates.StaticCapacity ? undefined : 'feature gate StaticCapacity is off';
@@ -70,7 +71,7 @@ function whyNotKept(deps: ActivityDeps, pool: NodePool | undefined, uid: string)
 
 function viewOf(deps: ActivityDeps, pool: NodePool, claim: NodeClaim): NodeView {
   const node = nodeOf(deps.cache, claim);
-  const pods = node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? '');
+  const pods = node === undefined ? [] : deps.cache.podsOnNode(nameOf(node));
   return { claim, node, pool, pods, pricePerHour: 0 };
 }
 

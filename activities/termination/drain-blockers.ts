@@ -1,9 +1,9 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { compareText, counted, verb } from '../../core/text.js';
-import { budgetKey, neverEvictable } from '../../core/pod-disruption-budgets.js';
-import { podKey } from '../../core/pods.js';
+import { neverEvictable } from '../../core/pod-disruption-budgets.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
 import { timeText } from '../../core/time.js';
+import { fullName } from '../../core/names.js';
 
 /** How many blockers a result lists; the others are counted. */
 const mostBlockers = 5;
@@ -34,8 +34,8 @@ export class Blockers {
 
   add(reason: Reason, pod: Pod): void {
     const known = this.byName.get(reason.name);
-    if (known === undefined) this.byName.set(reason.name, { ...reason, pods: [podKey(pod)] });
-    else known.pods.push(podKey(pod));
+    if (known === undefined) this.byName.set(reason.name, { ...reason, pods: [fullName(pod)] });
+    else known.pods.push(fullName(pod));
   }
 
   /** The first few, in a fixed order. */
@@ -61,19 +61,19 @@ export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[
   }
   const [only] = binding;
   if (only === undefined) {
-    return { cause: 'eviction', name: `pod/${podKey(pod)}`, why: 'the API server refuses its eviction' };
+    return { cause: 'eviction', name: `pod/${fullName(pod)}`, why: 'the API server refuses its eviction' };
   }
   const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = only.status ?? {};
   const healthy = `${currentHealthy} of ${counted(expectedPods, 'pod')} ${verb(currentHealthy, 'is', 'are')} healthy`;
   const why = `allows no eviction now: ${healthy}, ${desiredHealthy} must be`;
-  return { cause: 'pdb', name: `pdb/${budgetKey(only)}`, why };
+  return { cause: 'pdb', name: `pdb/${fullName(only)}`, why };
 }
 
 /** The API server itself, or an admission webhook, refuses the eviction or deletion of this one pod. */
 export function refusalBlocker(pod: Pod, message: string): Reason {
   return {
     cause: 'eviction',
-    name: `pod/${podKey(pod)} (refused)`,
+    name: `pod/${fullName(pod)} (refused)`,
     why: `cannot be evicted: ${message.slice(0, 300)}`,
   };
 }
@@ -83,7 +83,7 @@ export function protectionBlocker(pod: Pod, until: number): Reason {
   const end = Number.isFinite(until) ? ` until ${timeText(until)}` : '';
   return {
     cause: 'do-not-disrupt',
-    name: `pod/${podKey(pod)} (do-not-disrupt)`,
+    name: `pod/${fullName(pod)} (do-not-disrupt)`,
     why: `is marked karpenter.sh/do-not-disrupt${end}`,
   };
 }
@@ -96,12 +96,12 @@ export function terminatingBlocker(pod: Pod, now: number): Reason | undefined {
   return finalizers.length > 0
     ? {
         cause: 'finalizers',
-        name: `pod/${podKey(pod)} (finalizers)`,
+        name: `pod/${fullName(pod)} (finalizers)`,
         why: `${ended}, and finalizers hold it: ${finalizers.join(', ')}`,
       }
     : {
         cause: 'terminating',
-        name: `pod/${podKey(pod)} (terminating)`,
+        name: `pod/${fullName(pod)} (terminating)`,
         why: `${ended}, and its kubelet has not said that it did`,
       };
 }

@@ -1,6 +1,6 @@
 import { blockerText, compareText, counted } from '../../core/text.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
-import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
+import { graceOf, isDrainable } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress, DueInput } from './contract.js';
@@ -14,7 +14,7 @@ import { withFailures } from '../to-failure.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
 import { earlierStampedDeadline } from './stamped-deadline.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import { volumeClaimName } from '../../core/names.js';
+import { volumeClaimName, fullName, isDeleting } from '../../core/names.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { regarding } from '../../core/events.js';
 
@@ -106,7 +106,7 @@ class Drain {
   async evictDue({ instanceEndsAt, marginMs }: DueInput): ReturnType<DrainActivities['evictDue']> {
     const now = this.deps.now();
     const startOf = (pod: Pod): number => instanceEndsAt - graceOf(pod) - (tierOf(pod) === 0 ? marginMs : 0);
-    const staying = this.waiting(now).filter((pod) => !isTerminating(pod));
+    const staying = this.waiting(now).filter((pod) => !isDeleting(pod));
     await this.moveAll(
       staying.filter((pod) => startOf(pod) < now),
       now,
@@ -136,9 +136,12 @@ class Drain {
     for (const name of this.nodeNames)
       pods.push(...(await kube.list('Pod', { fieldSelector: `spec.nodeName=${name}` })));
     const waiting = this.sorted(pods, now);
-    const fresh = waiting.filter((pod) => !isTerminating(pod));
+    const fresh = waiting.filter((pod) => !isDeleting(pod));
     if (fresh.length > 0) {
-      log.warn({ node: nodeName, pods: fresh.slice(0, 5).map(podKey) }, 'the cache lacks pods that a drain waits for');
+      log.warn(
+        { node: nodeName, pods: fresh.slice(0, 5).map(fullName) },
+        'the cache lacks pods that a drain waits for',
+      );
     }
     return waiting;
   }
@@ -254,7 +257,7 @@ class Drain {
 function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending'] {
   const ends = waiting.flatMap((pod) => {
     const until = Date.parse(pod.metadata.deletionTimestamp ?? '');
-    return until > now + longGraceMs ? [{ pod: podKey(pod), until }] : [];
+    return until > now + longGraceMs ? [{ pod: fullName(pod), until }] : [];
   });
   if (ends.length === 0) return undefined;
   return {

@@ -4,12 +4,12 @@ import { cutText, counted, blockerText } from '../../core/text.js';
 import { isDomainError, type DomainError } from '../../core/failures.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
-import { isTerminating, podKey } from '../../core/pods.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DrainBlocker, EscalationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/events.js';
+import { fullName, isDeleting } from '../../core/names.js';
 
 /** What `kubectl rollout restart` writes into a pod template. */
 const restartedAt = 'kubectl.kubernetes.io/restartedAt';
@@ -51,7 +51,7 @@ async function restartOwners(
   for (const key of pods) {
     const [namespace = '', name = ''] = key.split('/');
     const pod = deps.cache.get('Pod', { namespace, name });
-    if (pod === undefined || isTerminating(pod)) continue;
+    if (pod === undefined || isDeleting(pod)) continue;
     const owner = rolledOutBy(deps, pod);
     if (owner === undefined) {
       refused.set(`Pod ${key}`, 'no Deployment or StatefulSet owns it');
@@ -96,7 +96,7 @@ function whyNotRestarted(deps: ActivityDeps, namespace: string, owner: Owner): s
         doNotDisruptUntil(pod, now) !== undefined &&
         rolledOutBy(deps, pod)?.uid === owner.uid,
     );
-  return marked === undefined ? undefined : `its pod ${podKey(marked)} is marked do-not-disrupt`;
+  return marked === undefined ? undefined : `its pod ${fullName(marked)} is marked do-not-disrupt`;
 }
 
 /** Rollout fields of a workload, which the cache does not keep. */

@@ -8,6 +8,7 @@ import { lookUp } from '../../core/own.js';
 import type { DrainInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { isRefusedWrite } from '../refusals.js';
+import { isDeleting } from '../../core/names.js';
 
 /** The label that excludes a node from load balancers. */
 const offLoadBalancers = { [labels.excludeFromLoadBalancers]: 'karpenter' } as const;
@@ -30,7 +31,7 @@ export async function markNodes(
       return otherwise(name, error);
     });
     if (node === undefined || node.spec?.providerID !== providerID) continue;
-    if (node.metadata.deletionTimestamp === undefined) {
+    if (!isDeleting(node)) {
       await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
     }
     nodes.push(node);

@@ -3,7 +3,7 @@ import { annotations } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { isDomainError } from '../../core/failures.js';
-import { graceOf, isOwnedBy, isTerminating, podKey } from '../../core/pods.js';
+import { graceOf, isOwnedBy } from '../../core/pods.js';
 import { regarding } from '../../core/events.js';
 import { timeText } from '../../core/time.js';
 import type { ActivityDeps } from '../deps.js';
@@ -20,6 +20,7 @@ import { compareText } from '../../core/text.js';
 import { parseResources } from '../../core/quantities.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';
+import { fullName, isDeleting } from '../../core/names.js';
 
 /**
  * The order in which the pods of a node are evicted. Pods with the longest grace period come first: where a budget
@@ -34,7 +35,9 @@ export class EvictionOrder {
     const whole = parseResources(allocatable);
     return [...pods].sort(
       (a, b) =>
-        graceOf(b) - graceOf(a) || this.shareOf(b, whole) - this.shareOf(a, whole) || compareText(podKey(a), podKey(b)),
+        graceOf(b) - graceOf(a) ||
+        this.shareOf(b, whole) - this.shareOf(a, whole) ||
+        compareText(fullName(a), fullName(b)),
     );
   }
 
@@ -87,7 +90,7 @@ export class PodEvictor {
   async move(pod: Pod, pass: Pass): Promise<void> {
     const { now, tier } = pass;
     if (this.isOverdue(pod, now)) return this.forceDelete(pod, now);
-    if (isTerminating(pod)) {
+    if (isDeleting(pod)) {
       const late = terminatingBlocker(pod, now);
       if (late !== undefined) this.blockers.add(late, pod);
       return;
@@ -124,9 +127,9 @@ export class PodEvictor {
       return kube.delete('Pod', { name, namespace }, options);
     });
     if (typeof outcome === 'object') this.blockers.add(outcome, pod);
-    if (outcome === 'deleted' && !isTerminating(pod)) {
+    if (outcome === 'deleted' && !isDeleting(pod)) {
       this.evicted += 1;
-      this.forced.push(podKey(pod));
+      this.forced.push(fullName(pod));
       this.countDrained();
       this.publish(pod, 'Normal', 'Disrupted', 'Deleting the pod to accommodate the terminationTime of the node');
     }
@@ -162,7 +165,7 @@ export class PodEvictor {
 
   private hold(pod: Pod, blocker: Reason, message: string): void {
     this.blockers.add(blocker, pod);
-    this.publishNode(`Failed to drain node, ${podKey(pod)}: ${message}`);
+    this.publishNode(`Failed to drain node, ${fullName(pod)}: ${message}`);
   }
 
   /**

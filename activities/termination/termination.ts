@@ -21,6 +21,7 @@ import { instanceIsGone } from './instance-watch.js';
 import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
 import { stampedDeadline } from './stamped-deadline.js';
 import { regarding } from '../../core/events.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
 
@@ -42,7 +43,7 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
   const { claim: ref } = input;
   let claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
-  if (claim.metadata.deletionTimestamp === undefined) {
+  if (!isDeleting(claim)) {
     // The cluster was restored from a backup from before the deletion. If the node is still to be removed, for example
     // because its Node is being deleted, another termination is started with `deleteClaim`.
     if (!input.deleteClaim) return { state: 'gone' };
@@ -93,7 +94,7 @@ function started(
   return {
     state: 'terminating',
     ...(providerId === undefined || providerId === '' ? {} : { providerId }),
-    ...(node === undefined ? {} : { nodeName: node.metadata.name ?? '' }),
+    ...(node === undefined ? {} : { nodeName: nameOf(node) }),
     nodeReady: isTrue(node?.status?.conditions, 'Ready'),
     ...(isTrue(claim.status?.conditions, 'Initialized') ? {} : { mayBeLaunching: true }),
     ...(deadline === undefined ? {} : { deadline }),
@@ -107,7 +108,7 @@ function drainFacts(
   claim: NodeClaim,
   node: Node,
 ): Pick<Extract<TerminationStart, { state: 'terminating' }>, 'longestGraceMs' | 'escalation'> {
-  const pods = deps.cache.podsOnNode(node.metadata.name ?? '').filter((pod) => isDrainable(pod, deps.now()));
+  const pods = deps.cache.podsOnNode(nameOf(node)).filter((pod) => isDrainable(pod, deps.now()));
   const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
   const escalation = policy?.spec.drainEscalation?.map(({ after, action }) => ({
     afterMs: parseDuration(after, 'drainEscalation.after'),

@@ -6,6 +6,7 @@ import { isQualifiedName, qualifiedNameRule } from '../schema/names.js';
 import type { NodePool, NodePoolTemplate } from './node-pool.js';
 import { requirementIssues, restrictedLabel } from './requirement-rules.js';
 import { int64Of } from '../../core/int64.js';
+import type { WrittenRequirement } from './requirements.js';
 
 function taintIssues(lists: readonly (readonly [FieldPath, readonly Taint[] | undefined])[]): Issue[] {
   const seen = new Set<string>();
@@ -79,14 +80,12 @@ export function kubeletInAnnotation(kubelet: string, nodeClass: string): string 
   return `the annotation of Karpenter 1.0 with kubelet settings is ignored: write spec.kubelet ${kubelet} into EC2NodeClass ${nodeClass}`;
 }
 
-type Requirement = NodePoolTemplate['spec']['requirements'][number];
-
 /**
  * Requirements of one key that contradict each other: no node has the label, and types that have it are excluded
  * (node-pools/disjoint-values). Reports the first requirement that leaves no value.
  */
-function disjointIssues(requirements: readonly Requirement[], path: FieldPath): Issue[] {
-  const byKey = new Map<string, Requirement[]>();
+function disjointIssues(requirements: readonly WrittenRequirement[], path: FieldPath): Issue[] {
+  const byKey = new Map<string, WrittenRequirement[]>();
   return requirements.flatMap((requirement, index) => {
     const { key, operator, values } = requirement;
     const before = byKey.get(key) ?? [];
@@ -99,10 +98,10 @@ function disjointIssues(requirements: readonly Requirement[], path: FieldPath): 
   });
 }
 
-const valuesText = ({ values }: Requirement): string => (values === undefined ? '' : ` [${values.join(' ')}]`);
+const valuesText = ({ values }: WrittenRequirement): string => (values === undefined ? '' : ` [${values.join(' ')}]`);
 
 /** Whether some value of the label, or its absence, satisfies all of them. */
-function leaveSomething(requirements: readonly Requirement[]): boolean {
+function leaveSomething(requirements: readonly WrittenRequirement[]): boolean {
   if (requirements.every(({ operator }) => operator === 'NotIn' || operator === 'DoesNotExist')) return true;
   if (requirements.some(({ operator }) => operator === 'DoesNotExist')) return false;
   const named = requirements.find(({ operator }) => operator === 'In');
@@ -114,7 +113,7 @@ function leaveSomething(requirements: readonly Requirement[]): boolean {
   );
 }
 
-function boundsOf({ operator, values }: Requirement): { atLeast?: bigint; atMost?: bigint }[] {
+function boundsOf({ operator, values }: WrittenRequirement): { atLeast?: bigint; atMost?: bigint }[] {
   const bound = int64Of(values?.[0]);
   if (bound === undefined) return [];
   if (operator === 'Gt' || operator === 'Gte') return [{ atLeast: operator === 'Gt' ? bound + 1n : bound }];
@@ -122,7 +121,7 @@ function boundsOf({ operator, values }: Requirement): { atLeast?: bigint; atMost
   return [];
 }
 
-function admits(requirement: Requirement, value: string): boolean {
+function admits(requirement: WrittenRequirement, value: string): boolean {
   const { operator, values = [] } = requirement;
   if (operator === 'In') return values.includes(value);
   if (operator === 'NotIn') return !values.includes(value);

@@ -2,7 +2,7 @@ import { awsLabelDomain, awsLabels, awsWellKnownLabels } from '../aws/labels.js'
 import { capacityTypes, coreWellKnownLabels, labelAliases, labels } from '../labels.js';
 import { issue, type FieldPath, type Issue } from '../schema/issues.js';
 import { isQualifiedName, isWithinDomain, qualifiedNameRule } from '../schema/names.js';
-import { labelDomain } from './requirements.js';
+import { labelDomain, type WrittenRequirement } from './requirements.js';
 import { lookUp } from '../../core/own.js';
 
 /** Well-known labels whose values are a closed set (node-pools/closed-value-sets). */
@@ -32,14 +32,7 @@ export const isProtectedLabel = (key: string): boolean =>
 
 const kubernetesDomains: readonly string[] = ['kubernetes.io', 'k8s.io'];
 
-interface AnyRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[] | undefined;
-  readonly minValues?: number | undefined;
-}
-
-function closedSetIssues({ key, operator, values = [], minValues }: AnyRequirement, path: FieldPath): Issue[] {
+function closedSetIssues({ key, operator, values = [], minValues }: WrittenRequirement, path: FieldPath): Issue[] {
   const known = lookUp(closedSets, key);
   if (known === undefined || operator !== 'In') return [];
   const unknown = values.filter((value) => !known.includes(value));
@@ -59,7 +52,7 @@ function closedSetIssues({ key, operator, values = [], minValues }: AnyRequireme
  * Errors of requirements beyond what the API server rejects (node-pools/checks-beyond-the-schema): unqualified or
  * restricted keys, and values outside of closed sets. Paths begin with `path`.
  */
-export function requirementIssues(requirements: readonly AnyRequirement[], path: FieldPath): Issue[] {
+export function requirementIssues(requirements: readonly WrittenRequirement[], path: FieldPath): Issue[] {
   return requirements.flatMap((requirement, index) => {
     const at = [...path, index];
     const key = lookUp(labelAliases, requirement.key) ?? requirement.key;

@@ -3,6 +3,7 @@ import { awsLabelDomain, awsLabels } from '../aws/labels.js';
 import { labels } from '../labels.js';
 import { atomicList, integer, labelValue, mapOf, qualifiedName } from '../schema/fields.js';
 import { annotate, withRules, type Rule } from '../schema/rules.js';
+import type { NodeSelectorOperator } from '../kubernetes.js';
 
 /** The part of a label key before the slash; the whole key if there is none. */
 export function labelDomain(key: string): string {
@@ -69,20 +70,22 @@ const plainRequirement = {
     .describe('The values; a single whole number for Gt, Lt, Gte and Lte.'),
 };
 
-interface Requirement {
-  operator: string;
-  values?: string[] | undefined;
-  minValues?: number | undefined;
+/** A requirement as users write it: a NodeSelectorRequirement, with Karpenter's `minValues`. */
+export interface WrittenRequirement {
+  readonly key: string;
+  readonly operator: NodeSelectorOperator;
+  readonly values?: readonly string[] | undefined;
+  readonly minValues?: number | undefined;
 }
 
-const needsValues = (operator: string): Rule<Requirement> => ({
+const needsValues = (operator: string): Rule<Omit<WrittenRequirement, 'key'>> => ({
   message: `operator ${operator} needs at least one value`,
   cel: `self.operator != '${operator}' || (has(self.values) && self.values.size() > 0)`,
   holds: (self) => self.operator !== operator || (self.values?.length ?? 0) > 0,
   field: 'values',
 });
 
-const numericValue: Rule<Requirement> = {
+const numericValue: Rule<Omit<WrittenRequirement, 'key'>> = {
   message: 'operators Gt, Lt, Gte and Lte need exactly one value, a whole number that is not negative',
   cel: "!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) && self.values.size() == 1 && self.values[0].matches('^[0-9]{1,18}$'))",
   holds: ({ operator, values }) =>
@@ -90,7 +93,7 @@ const numericValue: Rule<Requirement> = {
   field: 'values',
 };
 
-const enoughValues: Rule<Requirement> = {
+const enoughValues: Rule<Omit<WrittenRequirement, 'key'>> = {
   message: 'operator In with minValues needs at least that many values',
   cel: "self.operator != 'In' || !has(self.minValues) || (has(self.values) && self.values.size() >= self.minValues)",
   holds: ({ operator, values, minValues: least }) =>

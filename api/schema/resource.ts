@@ -147,7 +147,7 @@ function manifest(definition: ResourceDefinition<z.ZodType, z.ZodType>): CustomR
   };
 }
 
-function nameOf(object: unknown): string {
+function nameInMessage(object: unknown): string {
   const name = valueAt(object, ['metadata', 'name']);
   return typeof name === 'string' ? name : '(no name)';
 }
@@ -186,7 +186,7 @@ export function defineResource<
     mustParse: (object) => {
       const parsed = parse(object);
       if (parsed.ok) return parsed.value;
-      throw new Error(`${kind} ${nameOf(object)}: ${parsed.error.map(({ message }) => message).join('; ')}`);
+      throw new Error(`${kind} ${nameInMessage(object)}: ${parsed.error.map(({ message }) => message).join('; ')}`);
     },
     updateIssues: (object, old) => {
       const [now, before] = [parse(object), parse(old)];

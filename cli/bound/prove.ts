@@ -3,7 +3,6 @@ import { leastPriceOfPlaced } from './least-price.js';
 import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
-import { fullName } from '../../packing/names.js';
 import { explainedAbove } from '../../packing/solve/solve.js';
 import { nearEnough, WorkingPlan } from '../../packing/solve/working-plan.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
@@ -11,6 +10,7 @@ import { hostAffinityText, minValuesTexts, rulesByPods, ruleText } from '../../p
 import type { Part } from '../../packing/place/part.js';
 import type { RuleBook } from '../../packing/topology/rules.js';
 import { type ForcedByRules, podsOfPart } from './forced.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * Work for one bound of one plan: about a second, which few plans need. Twice as much improved one of ten large plans.

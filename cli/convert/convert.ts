@@ -92,7 +92,7 @@ export function convertObjects(inputs: readonly (InputObject | InputText)[], giv
     documents,
     notes: outcomes.flatMap(({ notes }) => (notes === undefined || notes.problems.size > 0 ? [] : notes.all)),
     problems: drafts.flatMap(({ input, notes }) =>
-      [...notes.problems.values()].map((problem) => `${input.where}: ${nameOf(input.value)}: ${problem}`),
+      [...notes.problems.values()].map((problem) => `${input.where}: ${kindAndName(input.value)}: ${problem}`),
     ),
   };
 }
@@ -128,7 +128,7 @@ function converterOf(value: Record<string, unknown>): Converter | undefined {
   return lookUp(converters, typeOf(value));
 }
 
-function nameOf(value: Record<string, unknown>): string {
+function kindAndName(value: Record<string, unknown>): string {
   const metadata = value['metadata'];
   const name = isRecord(metadata) ? metadata['name'] : undefined;
   const kind = typeof value['kind'] === 'string' ? value['kind'] : 'object';
@@ -140,7 +140,7 @@ const oldVersions = /karpenter\.(sh|k8s\.aws)\/v1(alpha|beta)\d/;
 
 function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
   const { value, where } = input;
-  const notes = new Notes(where, nameOf(value));
+  const notes = new Notes(where, kindAndName(value));
   if (input.opensLastLine)
     notes.check('', 'the file ends without a line break: its last text is read without one, where kubectl adds one');
   const convert = converterOf(value);
@@ -225,7 +225,7 @@ function patchedKinds(patches: unknown): string[] {
 function withSettings(inputs: readonly (InputObject | InputText)[], given: IdentityDefaults): IdentityDefaults {
   const settings = inputs
     .map((input) => ('value' in input ? input.value : {}))
-    .find((value) => typeOf(value) === 'v1 ConfigMap' && nameOf(value) === 'ConfigMap karpenter-global-settings');
+    .find((value) => typeOf(value) === 'v1 ConfigMap' && kindAndName(value) === 'ConfigMap karpenter-global-settings');
   const data = settings?.['data'];
   if (!isRecord(data)) return given;
   const tags = Object.entries(data)
@@ -378,7 +378,7 @@ function quoted(name: string, value: number | boolean, at: string, notes: Notes)
 
 function validate(object: object, resource: Resource<KubernetesObject>, notes: Notes): void {
   const { apiVersion, kind } = resource;
-  const what = `as ${nameOf(object as Record<string, unknown>)} of ${apiVersion}: `;
+  const what = `as ${kindAndName(object as Record<string, unknown>)} of ${apiVersion}: `;
   const refuse = (path: string, message: string): void => notes.problem({ field: path, message: `${what}${message}` });
   const parsed = resource.parse(object);
   if (!parsed.ok) {

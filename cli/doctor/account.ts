@@ -7,6 +7,7 @@ import { counted } from '../../core/text.js';
 import type { KubeClient } from '../../kube/port.js';
 import { isOfClassKind } from './pools.js';
 import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
+import { nameOf } from '../../core/names.js';
 
 /** Undefined if the provider has no account. Throws for invalid settings. */
 export type AccountOf = () => CloudAccount | undefined;
@@ -112,7 +113,7 @@ function launchOutcome(
     tried
       .filter(({ condition }) => of(condition))
       .map(({ nodeClass, condition: { reason = '', message = '' } }) => {
-        return `EC2NodeClass ${nodeClass.metadata.name ?? ''}: ${reason}: ${message}`;
+        return `EC2NodeClass ${nameOf(nodeClass)}: ${reason}: ${message}`;
       });
   const refused = textsOf(({ status }) => status === 'False');
   if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or fix what EC2 names in the node class`);
@@ -121,7 +122,7 @@ function launchOutcome(
   const untried = tried.filter(({ condition }) => lacksTemplate(condition));
   const would = `EC2 would launch from ${counted(tried.length - untried.length, 'node class', 'node classes')}`;
   if (untried.length === 0) return okCheck(would);
-  const names = someOf(untried.map(({ nodeClass }) => nodeClass.metadata.name ?? ''));
+  const names = someOf(untried.map(({ nodeClass }) => nameOf(nodeClass)));
   const untriedText = `EC2 would make a launch template for ${names}; a launch can be tried only once the first node needs it`;
   return okCheck(untried.length === tried.length ? untriedText : `${would}; ${untriedText}`);
 }

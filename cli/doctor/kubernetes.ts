@@ -11,19 +11,17 @@ import { failingLoop } from '../../operator/stuck/findings.js';
 import { failingLoops } from '../../operator/stuck/leader-loops.js';
 import { leaseHolder } from '../../kube/leases.js';
 import type { LimiterClock } from '../../kube/limiter.js';
+import { nameOf } from '../../core/names.js';
+import type { NamespacedName } from '../../core/refs.js';
 
 type Kube = Pick<KubeClient, 'get' | 'list'>;
-interface LeaseRef {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** Leaders renew their lease every two seconds. */
 const observeMs = 3000;
 const unread = 'see permissions: Leases and Deployments are read';
 
 /** Whether an operator of Stowage leads, and none of its loops fails. */
-export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
+export function operatorCheck(kube: Kube, lease: NamespacedName, clock: LimiterClock): Check {
   return {
     name: 'operator',
     needs: ['kubernetes'],
@@ -44,7 +42,7 @@ export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock):
 }
 
 /** Whether Karpenter runs: by its lease, or by a Deployment whose lease Stowage does not watch. */
-export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
+export function karpenterCheck(kube: Kube, lease: NamespacedName, clock: LimiterClock): Check {
   return {
     name: 'karpenter',
     needs: ['kubernetes'],
@@ -75,7 +73,7 @@ export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock)
   };
 }
 
-const clusterAutoscaler: LeaseRef = { namespace: 'kube-system', name: 'cluster-autoscaler' };
+const clusterAutoscaler: NamespacedName = { namespace: 'kube-system', name: 'cluster-autoscaler' };
 
 /** Whether Cluster Autoscaler runs: it may run too, for separate node groups. */
 export function clusterAutoscalerCheck(kube: Kube, clock: LimiterClock): Check {
@@ -134,7 +132,7 @@ const apply = 'run stowage crds --apply (helm upgrade does it)';
 
 function definitionsOutcome(present: readonly Definition[]): CheckOutcome {
   const problems = crdManifests().flatMap((manifest) => {
-    const name = manifest.metadata.name ?? '';
+    const name = nameOf(manifest);
     const found = present.find(({ metadata }) => metadata.name === name);
     if (found === undefined) return [`${name} is missing`];
     if (!isTrue(found.status?.conditions, 'Established')) return [`${name} is not established`];

@@ -3,6 +3,8 @@ import { inBatches } from '../../core/at-once.js';
 import { counted } from '../../core/text.js';
 import type { KubeClient, ResourceAttributes } from '../../kube/port.js';
 import { type Check, type CheckOutcome, failed, okCheck, someOf, warning } from './check.js';
+import { nameOf } from '../../core/names.js';
+import type { NamespacedName } from '../../core/refs.js';
 
 /** One rule of a Role or ClusterRole, as in Kubernetes. */
 interface Rule {
@@ -101,7 +103,7 @@ export const roles: readonly Role[] = [
 interface RightsWhere {
   /** Namespace of the operator's lease. */
   readonly own: string;
-  readonly karpenterLease: { readonly namespace: string; readonly name: string };
+  readonly karpenterLease: NamespacedName;
   /** Whether NOMINATE_PODS is set. */
   readonly nominates: boolean;
 }
@@ -144,7 +146,7 @@ async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<reado
     const restarts = policies.filter(({ spec }) =>
       spec.drainEscalation?.some(({ action }) => action === 'RestartOwner'),
     );
-    return restarts.map(({ metadata }) => metadata.name ?? '');
+    return restarts.map(nameOf);
   } catch (error) {
     if (isDomainError(error, 'Denied') || isDomainError(error, 'NotFound')) return [];
     throw error;

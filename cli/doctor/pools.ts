@@ -10,6 +10,7 @@ import { resources } from '../../kube/kinds.js';
 import type { KubeClient } from '../../kube/port.js';
 import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
 import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
+import { nameOf } from '../../core/names.js';
 
 /** The node class kind of each CLOUD_PROVIDER. */
 export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;
@@ -117,7 +118,7 @@ function readyOutcome(kind: string, objects: readonly WithConditions[], none: st
   if (objects.length === 0) return warning(`there is no ${kind}: nothing is launched`, none);
   const unready = objects.filter(({ status }) => !isTrue(status?.conditions, 'Ready'));
   if (unready.length === 0) return okCheck(`${objects.length} ready`);
-  const texts = unready.map((object) => `${kind} ${object.metadata.name ?? ''} is not ready${whyOf(object)}`);
+  const texts = unready.map((object) => `${kind} ${nameOf(object)} is not ready${whyOf(object)}`);
   return failed(someOf(texts, 3), kubectl(kind));
 }
 

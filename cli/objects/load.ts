@@ -17,6 +17,7 @@ import { cutText } from '../../core/text.js';
 import { hasOwn, lookUp } from '../../core/own.js';
 import { groupOf } from '../../core/owners.js';
 import { withResizedRequests } from '../../core/pod-resize.js';
+import { nameOf } from '../../core/names.js';
 
 interface ReadKind {
   readonly group: string;
@@ -88,7 +89,7 @@ function groupRead(found: FoundObject, kind: string, read: ReadKind | undefined)
   const isKarpenters = group === 'karpenter.sh' || group === 'karpenter.k8s.aws';
   if (isKarpenters && !apiVersion.endsWith('/v1') && apiVersion !== read?.resource?.apiVersion)
     throw new UsageError(
-      `${where(found)} ${nameOf(kind, found.value)} is of ${apiVersion}: stowage convert makes it v1`,
+      `${where(found)} ${kindAndName(kind, found.value)} is of ${apiVersion}: stowage convert makes it v1`,
     );
   return group;
 }
@@ -99,7 +100,7 @@ function isOthers(object: KubernetesObject, warn: (line: string) => void): boole
   const { group, kind } = 'template' in spec ? spec.template.spec.nodeClassRef : spec.nodeClassRef;
   if (servedClasses.includes(`${group} ${kind}`)) return false;
   warn(
-    `${nameOf(object.kind, object)} is left out, as another autoscaler's: its node class is a ${kind} of ${group}` +
+    `${kindAndName(object.kind, object)} is left out, as another autoscaler's: its node class is a ${kind} of ${group}` +
       `${group === 'eks.amazonaws.com' ? ' (EKS Auto Mode)' : ''}, and EC2NodeClass of karpenter.k8s.aws is served`,
   );
   return true;
@@ -132,7 +133,9 @@ function warnMisspelt(
     const key = `${kind} ${field.replace(/\[\d+\]/g, '')}`;
     if (reported.has(key)) continue;
     reported.add(key);
-    warn(`${where(found)} ${nameOf(kind, found.value)}: unknown field "${field}" is ignored (did you mean ${meant}?)`);
+    warn(
+      `${where(found)} ${kindAndName(kind, found.value)}: unknown field "${field}" is ignored (did you mean ${meant}?)`,
+    );
   }
 }
 
@@ -159,7 +162,7 @@ function parse(resource: Resource<KubernetesObject>, kind: string, found: FoundO
 
 function refusal(kind: string, found: FoundObject, [first, ...more]: readonly string[]): UsageError {
   const others = more.length > 0 ? ` (and ${more.length} more: ${more.join('; ')})` : '';
-  const said = `${nameOf(kind, found.value)}: ${first ?? 'invalid'}${others}`;
+  const said = `${kindAndName(kind, found.value)}: ${first ?? 'invalid'}${others}`;
   const hint = templateHint(said);
   return new UsageError(`${where(found)} ${said}${hint === undefined ? '' : `: this ${hint}`}`);
 }
@@ -223,7 +226,7 @@ function withNodeClass(object: Record<string, unknown>, kind: string): Record<st
 
 /** Whether an equal object was read before. Two different objects with one name are rejected. */
 function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<string, FoundObject>): boolean {
-  const key = `${object.kind} ${textOf(object.metadata.namespace ?? '')}/${textOf(object.metadata.name ?? '')}`;
+  const key = `${object.kind} ${textOf(object.metadata.namespace ?? '')}/${textOf(nameOf(object))}`;
   const earlier = seen.get(key);
   if (earlier === undefined) {
     seen.set(key, found);
@@ -231,7 +234,7 @@ function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<stri
   }
   if (isDeepStrictEqual(earlier.value, found.value)) return true;
   throw new UsageError(
-    `${where(found)} ${nameOf(object.kind, object)}: differs from the object of that name at ${placeOf(earlier)}`,
+    `${where(found)} ${kindAndName(object.kind, object)}: differs from the object of that name at ${placeOf(earlier)}`,
   );
 }
 
@@ -242,7 +245,7 @@ function where({ file, place }: FoundObject): string {
 /** Kubernetes names have at most 253 characters, but files may contain others. */
 const longestName = 600;
 
-function nameOf(kind: string, object: unknown): string {
+function kindAndName(kind: string, object: unknown): string {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {};
   const { name, namespace } = metadata;
   if (typeof name !== 'string') return kind;

@@ -48,7 +48,7 @@ function orderOf(step: Step, run: Run): OrderGiven[] {
   return [
     {
       at: timeOf(step),
-      order: nameOf(step.name, step.input),
+      order: orderName(step.name, step.input),
       by: actor,
       because: textOr(reason, ''),
       isForced: force === true,
@@ -58,7 +58,7 @@ function orderOf(step: Step, run: Run): OrderGiven[] {
   ];
 }
 
-const nameOf = (name: string, input: unknown): string =>
+const orderName = (name: string, input: unknown): string =>
   name === 'hold' && fieldsOf<{ on: boolean }>(input).on === false ? 'release' : name;
 
 /** The subject of an order to `disrupt`. */

@@ -6,6 +6,7 @@ import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
 import { onOneLine } from '../../core/text.js';
 import { timeText } from '../../core/time.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /** The result of `stowage why`, for `-o json`. */
 export interface Why {
@@ -36,7 +37,7 @@ export interface ClaimKnown {
 
 /** The main answer: its progress, whether it is being disrupted, or why it stays. */
 export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
-  if (claim.metadata.deletionTimestamp !== undefined) return disruptionText(workflows);
+  if (isDeleting(claim)) return disruptionText(workflows);
   const missing = claimLifecycle.find((type) => conditionOf(claim, type)?.status !== 'True');
   if (missing !== undefined) return `is not ready yet: ${conditionText(claim, missing)}`;
   if (verdict === undefined) return 'is ready';
@@ -66,7 +67,7 @@ function conditionText(claim: NodeClaim, type: string): string {
 export function claimText(claim: NodeClaim): string {
   const { nodePool, instanceType, zone, capacityType } = labelsOf(claim);
   const what = instanceType === '' ? 'not launched yet' : `${instanceType} ${capacityType} in ${zone}`;
-  return `NodeClaim ${claim.metadata.name ?? ''} of ${poolText(nodePool)} (${what})`;
+  return `NodeClaim ${nameOf(claim)} of ${poolText(nodePool)} (${what})`;
 }
 
 /**

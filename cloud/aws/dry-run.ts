@@ -21,6 +21,7 @@ import type { TemplatePlanner } from './template-planner.js';
 import { messageOf } from '../../core/error-message.js';
 import type { CloudAccount, QueueState } from '../port.js';
 import type { IamAction } from './iam-policy.js';
+import { nameOf } from '../../core/names.js';
 
 type Reads = Pick<
   AwsCalls,
@@ -300,7 +301,7 @@ function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): 
     metadata: { name: samplePool, uid: samplePool, labels: { [labels.nodePool]: samplePool } },
     spec: {
       requirements: isDedicated ? [{ key: awsLabels.instanceTenancy, operator: 'In', values: ['dedicated'] }] : [],
-      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: nodeClass.metadata.name ?? '' },
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: nameOf(nodeClass) },
       expireAfter: 'Never',
     },
   };

@@ -123,12 +123,12 @@ export class InstanceProfiles {
     const current = nodeClass.status?.instanceProfile;
     if (current === undefined || current === '' || current === name) return this.make(nodeClass, name, role);
     const profile = await this.find(current);
-    const isOwn = profile?.path === this.pathFor(nodeClass) && profile.roles.includes(nameOf(role));
+    const isOwn = profile?.path === this.pathFor(nodeClass) && profile.roles.includes(nameOfRole(role));
     return isOwn ? current : this.make(nodeClass, name, role);
   }
 
   private async make(nodeClass: EC2NodeClass, name: string, role: string): Promise<string> {
-    const roleName = nameOf(role);
+    const roleName = nameOfRole(role);
     const existing = (await this.find(name))?.roles ?? (await this.create(nodeClass, name));
     if (existing.includes(roleName)) return name;
     for (const other of existing) {
@@ -214,7 +214,7 @@ function notFound({ message }: Error, role: string, profile: string): Error {
 }
 
 /** Roles are added by name; a node class may give one with its path. */
-function nameOf(role: string): string {
+function nameOfRole(role: string): string {
   return role.split('/').at(-1) ?? role;
 }
 

@@ -1,16 +1,16 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { backOffMs } from '../../core/back-off.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
-import type { Interruption, InterruptionKind } from '../port.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
+import type { InterruptionNotice, InterruptionKind } from '../../core/interruption-kinds.js';
 
 /** The content of a queue message, or why it is ignored. */
 type ParsedMessage =
-  | { readonly kind: 'interruptions'; readonly interruptions: readonly Interruption[] }
+  | { readonly kind: 'interruptions'; readonly interruptions: readonly InterruptionNotice[] }
   | { readonly kind: 'ignored'; readonly reason: string };
 
 interface EventBridgeEvent {
@@ -166,7 +166,7 @@ export class InterruptionQueue {
 
   /** Runs until `signal` aborts; an unreachable queue is retried with growing pauses. */
   run(
-    handle: (interruption: Interruption) => Promise<void>,
+    handle: (interruption: InterruptionNotice) => Promise<void>,
     signal: AbortSignal,
     onIgnored: (reason: string) => void = () => undefined,
   ): Promise<void> {
@@ -190,7 +190,7 @@ export class InterruptionQueue {
   }
 
   private async poll(
-    handle: (interruption: Interruption) => Promise<void>,
+    handle: (interruption: InterruptionNotice) => Promise<void>,
     signal: AbortSignal,
     onIgnored: (reason: string) => void,
     more: () => void,
@@ -233,7 +233,7 @@ export class InterruptionQueue {
 
   private async handleAll(
     messages: readonly Message[],
-    handle: (interruption: Interruption) => Promise<void>,
+    handle: (interruption: InterruptionNotice) => Promise<void>,
     onIgnored: (reason: string) => void,
   ): Promise<void> {
     const done = await Promise.all(messages.map((message) => this.handleOne(message, handle, onIgnored)));
@@ -260,7 +260,7 @@ export class InterruptionQueue {
 
   private async handleOne(
     message: Message,
-    handle: (interruption: Interruption) => Promise<void>,
+    handle: (interruption: InterruptionNotice) => Promise<void>,
     onIgnored: (reason: string) => void,
   ): Promise<boolean> {
     const { region, clock } = this.options;

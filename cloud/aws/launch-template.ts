@@ -18,6 +18,7 @@ import { families } from './families.js';
 import { allPages } from './pages.js';
 import { Failures } from './sweeping.js';
 import { tagList, tagRecord } from './tags.js';
+import { nameOf } from '../../core/names.js';
 
 /** The properties that distinguish launch templates of a node class (launch-templates/identity). */
 export interface TemplateInput {
@@ -204,7 +205,7 @@ export class LaunchTemplates {
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
     const name = `${namePrefix}${digestOf({ data, cluster: this.clusterName })}${digestOf(data)}`;
-    this.used.set(name, { at: this.clock.now(), nodeClass: input.nodeClass.metadata.name ?? '' });
+    this.used.set(name, { at: this.clock.now(), nodeClass: nameOf(input.nodeClass) });
     return this.known.get(name, async () => {
       try {
         await this.calls.createLaunchTemplate({

@@ -11,6 +11,7 @@ import type { LaunchedInstance, LaunchRequest } from '../port.js';
 import { providerIdOf, type Ec2Instance } from './instances.js';
 import { capacityTypeOf, tenancyOf, zoneOf } from './launch-choice.js';
 import { nodePoolNameOf } from './tags.js';
+import { nameOf } from '../../core/names.js';
 
 /** A launch from an EC2NodeClass. */
 export interface Ec2LaunchRequest extends LaunchRequest {
@@ -88,7 +89,7 @@ export function launchedInstance(
       ...pinnedLabels(option, claim.spec.requirements),
       [awsLabels.instanceTenancy]: tenancyOf(claim),
       ...(nodePool === '' ? {} : { [labels.nodePool]: nodePool }),
-      [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
+      [labels.ec2NodeClass]: nameOf(nodeClass),
     },
     annotations: {
       ...(hash === undefined ? {} : { [annotations.ec2NodeClassHash]: hash }),

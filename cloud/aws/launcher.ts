@@ -47,6 +47,7 @@ import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { conditionOf } from '../../core/conditions.js';
+import { nameOf } from '../../core/names.js';
 
 /** Time after which the effect of a request is visible to all callers, milliseconds. */
 const visibleAfterMs = 60_000;
@@ -386,7 +387,7 @@ function wrongTags({ metadata: { name = '' }, spec }: EC2NodeClass): string | un
 
 function whyNotReady(nodeClass: EC2NodeClass): string | undefined {
   const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
-  const name = nodeClass.metadata.name ?? '';
+  const name = nameOf(nodeClass);
   if (ready === undefined || ready.status === 'Unknown') {
     throw new DomainError('LaunchFailed', `EC2NodeClass ${name} is not resolved yet`, {
       reason: 'NodeClassReadinessUnknown',

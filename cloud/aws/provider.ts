@@ -5,7 +5,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudProvider, EndedInstance, NodeClass, ObservedCapacity, RepairPolicy } from '../port.js';
+import type { CloudProvider, EndedInstance, NodeClass, ObservedCapacity } from '../port.js';
 import { type AwsCalls, createCalls } from './calls.js';
 import { machineMemory } from './capacity.js';
 import { type Clock, systemClock } from './clock.js';
@@ -21,6 +21,8 @@ import { admits } from '../../core/launch-options.js';
 import { lookUp } from '../../core/own.js';
 import { imageFor } from './instance-types.js';
 import type { PlacementGroup } from './placement-groups.js';
+import { nameOf } from '../../core/names.js';
+import type { RepairPolicy } from '../../core/conditions.js';
 
 /** Whether the claim was launched from other node class content than the current one. Needs no call to EC2. */
 function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string | undefined {
@@ -204,14 +206,14 @@ export class AwsProvider implements CloudProvider {
     const resolution = await this.parts.resolver.resolve(nodeClass as EC2NodeClass, pools);
     return {
       ...resolution,
-      events: [...resolution.events, ...this.parts.sizes.warnings(nodeClass.metadata.name ?? '')],
+      events: [...resolution.events, ...this.parts.sizes.warnings(nameOf(nodeClass))],
     };
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
-    this.parts.sizes.forget(nodeClass.metadata.name ?? '');
+    this.parts.sizes.forget(nameOf(nodeClass));
     const failed = new Failures();
-    await failed.collect(() => this.parts.templates.cleanUp({ nodeClass: nodeClass.metadata.name ?? '' }));
+    await failed.collect(() => this.parts.templates.cleanUp({ nodeClass: nameOf(nodeClass) }));
     if (this.options.isolatedVpc !== true)
       await failed.collect(() => this.parts.profiles.deleteAll(nodeClass as EC2NodeClass));
     failed.throwFirst();

@@ -1,9 +1,9 @@
 import type { InstanceStatus, InstanceStatusEvent } from '@aws-sdk/client-ec2';
-import type { Interruption, InterruptionKind } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
 import { messageOf } from '../../core/error-message.js';
+import type { InterruptionNotice, InterruptionKind } from '../../core/interruption-kinds.js';
 
 const pollMs = 60_000;
 const longestPauseMs = 3_600_000;
@@ -40,7 +40,7 @@ interface StatusPollOptions {
  */
 export async function pollInstanceStatus(
   options: StatusPollOptions,
-  handle: (interruption: Interruption) => Promise<void>,
+  handle: (interruption: InterruptionNotice) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   let pauseMs = pollMs;
@@ -58,7 +58,7 @@ export async function pollInstanceStatus(
 /** One poll; returns its error as text. */
 async function pollOnce(
   { calls, clock }: StatusPollOptions,
-  handle: (interruption: Interruption) => Promise<void>,
+  handle: (interruption: InterruptionNotice) => Promise<void>,
 ): Promise<string | undefined> {
   try {
     const seen = new Set<string | undefined>();
@@ -81,10 +81,10 @@ async function pollOnce(
 }
 
 /** The interruptions for an instance's status; the same fault gives the same message id at every poll. */
-export function readStatus(status: InstanceStatus, now: number): Interruption[] {
+export function readStatus(status: InstanceStatus, now: number): InterruptionNotice[] {
   const { InstanceId: instanceId } = status;
   if (instanceId === undefined) return [];
-  const found: Interruption[] = [];
+  const found: InterruptionNotice[] = [];
   const add = (kind: InterruptionKind, at: number, what: string): void => {
     found.push({ kind, instanceId, at, messageId: `${kind}/${instanceId}/${what}` });
   };

@@ -2,6 +2,7 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { instanceTags, labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
+import { nameOf } from '../../core/names.js';
 
 /** Name of the instance's NodeClaim; written at launch so that the instance is found if the response is lost. */
 const claimTag = 'karpenter.sh/nodeclaim';
@@ -19,7 +20,7 @@ export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Rec
     ...nodeClass.spec.tags,
     [clusterTag(clusterName)]: 'owned',
     [clusterNameTag]: clusterName,
-    [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
+    [labels.ec2NodeClass]: nameOf(nodeClass),
   };
 }
 
@@ -34,7 +35,7 @@ export function launchTags(nodeClass: EC2NodeClass, claim: NodeClaim, clusterNam
   return {
     ...nodeClassTags(nodeClass, clusterName),
     [labels.nodePool]: nodePoolNameOf(claim),
-    [claimTag]: claim.metadata.name ?? '',
+    [claimTag]: nameOf(claim),
     [instanceTags.nodeClaimUid]: claim.metadata.uid ?? '',
   };
 }

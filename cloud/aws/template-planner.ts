@@ -27,6 +27,7 @@ import type { UserDataSizes } from './user-data-sizes.js';
 import { bindsByDefault } from './user-data/bottlerocket.js';
 import { renderUserData } from './user-data/user-data.js';
 import { lookUp } from '../../core/own.js';
+import { nameOf } from '../../core/names.js';
 
 interface TemplateOfType {
   readonly template: string;
@@ -134,10 +135,7 @@ export class TemplatePlanner {
     const { clusterEndpoint, caBundle, serviceCidr } = await facts.get(family);
     const instanceProfile = nodeClass.status?.instanceProfile;
     if (instanceProfile === undefined) {
-      throw new DomainError(
-        'LaunchFailed',
-        `EC2NodeClass ${nodeClass.metadata.name ?? ''} has no instance profile yet`,
-      );
+      throw new DomainError('LaunchFailed', `EC2NodeClass ${nameOf(nodeClass)} has no instance profile yet`);
     }
     const ownDns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
     // Bootstrap scripts guess the DNS address if it is not given, wrongly if the service has a non-default address.

@@ -13,6 +13,7 @@ import type { KubeClient } from '../../kube/port.js';
 import type { CloudInstance, CloudProvider, LaunchedInstance, LaunchRequest, NodeClass } from '../port.js';
 import { kwokWellKnownLabels, offeringLabels } from './catalogue.js';
 import { messageOf } from '../../core/error-message.js';
+import { nameOf } from '../../core/names.js';
 
 interface KwokOptions {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
@@ -145,7 +146,7 @@ class KwokProvider implements CloudProvider {
   /** The node that an earlier launch of the claim created; a claim never gets a second machine. */
   private adopt(node: NewNode | Node): Awaited<ReturnType<CloudProvider['launch']>> {
     if (isTerminated(node)) {
-      const message = `${node.metadata.name ?? ''}, launched for this claim, is terminated already`;
+      const message = `${nameOf(node)}, launched for this claim, is terminated already`;
       return err({ kind: 'InsufficientCapacity', message, unavailable: [] });
     }
     const instance = toInstance(node);
@@ -170,7 +171,7 @@ class KwokProvider implements CloudProvider {
       await this.options.kube.create('Node', node);
       return;
     }
-    const name = node.metadata.name ?? '';
+    const name = nameOf(node);
     this.starting.set(name, node);
     setTimeout(() => void this.registerLate(name), delay).unref();
   }
@@ -206,7 +207,7 @@ const isTagged = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]
 type NewNode = Omit<Node, 'apiVersion' | 'kind'>;
 
 function nodeNameOf({ claim, clientToken }: LaunchRequest): string {
-  return `kwok-${(claim.metadata.name ?? '').slice(0, 40)}-${hashText(clientToken).slice(0, 10)}`;
+  return `kwok-${nameOf(claim).slice(0, 40)}-${hashText(clientToken).slice(0, 10)}`;
 }
 
 function toNode(name: string, option: LaunchOption, { claim }: LaunchRequest): NewNode {
@@ -248,7 +249,7 @@ function toLaunched(node: NewNode, option: LaunchOption): LaunchedInstance {
 
 function toInstance(node: NewNode | Node): CloudInstance {
   const marks = node.metadata.labels ?? {};
-  const name = node.metadata.name ?? '';
+  const name = nameOf(node);
   return {
     providerId: `${prefix}${name}`,
     instanceId: name,

@@ -3,6 +3,7 @@ import { isTrue } from '../../core/conditions.js';
 import { hasTaint } from '../../core/taints.js';
 import type { NodeView } from '../candidates/candidates.js';
 import type { PoolCount } from './budgets.js';
+import { isDeleting } from '../../core/names.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -44,8 +45,8 @@ export function isDisrupting(
   claimed: ReadonlySet<string>,
   judged: ReadonlySet<string> = none,
 ): boolean {
-  if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
-  if (node === undefined || node.metadata.deletionTimestamp !== undefined) return true;
+  if (claimed.has(claim.metadata.uid ?? '') || isDeleting(claim)) return true;
+  if (node === undefined || isDeleting(node)) return true;
   // A tainted node is being disrupted, even if the workflow that tainted it is unknown.
   const isTainted = hasTaint(node, taints.disrupted) && !judged.has(claim.metadata.uid ?? '');
   return isTainted || !isTrue(node.status?.conditions, 'Ready');

@@ -3,9 +3,10 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { isEvictable, isMirror, podKey } from '../../core/pods.js';
+import { isEvictable, isMirror } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
+import { fullName, isDeleting, nameOf } from '../../core/names.js';
 
 /** A managed node with everything that decisions about it need. */
 export interface NodeView {
@@ -65,35 +66,31 @@ function isKeptFromConsolidation({ node, pool }: NodeView): boolean {
 /** Why the state of the NodeClaim or Node forbids a disruption. */
 function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext): string | undefined {
   if (context.claimed.has(claim.metadata.uid ?? '')) return 'a disruption of it is running';
-  if (claim.metadata.deletionTimestamp !== undefined) return 'its NodeClaim is being deleted';
+  if (isDeleting(claim)) return 'its NodeClaim is being deleted';
   if (node === undefined) return 'it has no Node';
-  if (node.metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if (isDeleting(node)) return 'it is being deleted';
   if (!isTrue(claim.status?.conditions, 'Initialized')) return 'it is not initialized';
-  if (context.nominated.has(node.metadata.name ?? '')) return 'pods are on their way to it';
+  if (context.nominated.has(nameOf(node))) return 'pods are on their way to it';
   return undefined;
 }
 
 /** The pod or PodDisruptionBudget that forbids draining the node now. */
 function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: CandidateContext): string | undefined {
   const marked = podMarkedDoNotDisrupt(pods, now);
-  if (marked !== undefined) return `pod ${podKey(marked)} is marked do-not-disrupt`;
+  if (marked !== undefined) return `pod ${fullName(marked)} is marked do-not-disrupt`;
   for (const pod of pods) {
     if (!isEvictable(pod) || isMirror(pod)) continue;
     const binding = bindingBudgets(pod, podDisruptionBudgets);
     const why = blockingBudget(binding);
-    if (why !== undefined) return `${why} forbids evicting pod ${podKey(pod)}`;
+    if (why !== undefined) return `${why} forbids evicting pod ${fullName(pod)}`;
   }
   return undefined;
 }
 
 /** The eviction API refuses pods with two PodDisruptionBudgets, and pods whose budget allows no disruption now. */
 export function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
-  if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(nameOf).sort().join(', ')})`;
+  if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(fullName).sort().join(', ')})`;
   const [only] = binding;
   if (only === undefined || (only.status?.disruptionsAllowed ?? 0) > 0) return undefined;
-  return `PodDisruptionBudget ${nameOf(only)}`;
-}
-
-function nameOf({ metadata }: PodDisruptionBudget): string {
-  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
+  return `PodDisruptionBudget ${fullName(only)}`;
 }

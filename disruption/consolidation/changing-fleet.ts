@@ -1,5 +1,4 @@
 import { compareText } from '../../core/text.js';
-import { fullName } from '../../packing/names.js';
 import { Budgets } from './command-budgets.js';
 import type { PodMove } from '../command.js';
 import { examineNodes, nodePoolOf } from './eligibility.js';
@@ -8,6 +7,7 @@ import type { DecidedOutcome } from './outcome.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, ConsolidationMethod } from './types.js';
+import { fullName } from '../../core/names.js';
 
 /** The fleet after the commands found so far. */
 export class ChangingFleet {

@@ -3,9 +3,10 @@ import type { Pod } from '../../api/kubernetes.js';
 import { compareText, counted } from '../../core/text.js';
 import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
-import { isOwnedBy, isTerminal, podKey } from '../../core/pods.js';
+import { isOwnedBy, isTerminal } from '../../core/pods.js';
 import { timeText } from '../../core/time.js';
 import { whyNoPool, type NodeView } from '../candidates/candidates.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization.
@@ -93,7 +94,7 @@ function changedAt(pod: Pod): number {
 function workloadText(pod: Pod): string {
   const { namespace = 'default', labels } = pod.metadata;
   const owner = controllerOf(pod);
-  if (owner === undefined) return `Pod ${podKey(pod)}`;
+  if (owner === undefined) return `Pod ${fullName(pod)}`;
   const suffix = `-${labels?.['pod-template-hash'] ?? ''}`;
   return kindOf(owner) === 'ReplicaSet.apps' && owner.name.endsWith(suffix)
     ? `Deployment ${namespace}/${owner.name.slice(0, -suffix.length)}`

@@ -7,10 +7,11 @@ import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView }
 import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { settlesAt, whyNotConsolidatable } from './consolidatable.js';
-import { isBufferPod, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
+import { isBufferPod, isEvictable, isMirror, isReschedulable } from '../../core/pods.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
+import { nameOf, fullName, isDeleting } from '../../core/names.js';
 
 /** A node as consolidation sees it, before packing is involved. */
 export interface ExaminedNode {
@@ -42,7 +43,7 @@ export interface ExaminedNode {
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, consolidatableBy = now } = input;
   const prices = new NodePrices(input.catalogues, objects, coverageOf(input).nodes);
-  const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
+  const pools = new Map(objects.nodePools.map((pool) => [nameOf(pool), pool]));
   const podsOf = podsByNode(objects.pods);
   // PodDisruptionBudgets are checked below, once for equal pods.
   const context: CandidateContext = {
@@ -97,7 +98,7 @@ function isOpen(
   }: { readonly launched: ConsolidationInput['launched']; readonly consolidatableBy: number },
 ): boolean {
   if (claim === undefined) return initialized;
-  if (launched?.has(claim.metadata.name ?? '') === true) return true;
+  if (launched?.has(nameOf(claim)) === true) return true;
   return initialized && settlesAt({ claim, pool }) <= consolidatableBy;
 }
 
@@ -137,8 +138,8 @@ function whyKept(
 }
 
 function whyComingBack(movable: readonly Pod[]): string | undefined {
-  const terminating = movable.find(isTerminating);
-  return terminating === undefined ? undefined : `pod ${podKey(terminating)} is terminating and will come back`;
+  const terminating = movable.find(isDeleting);
+  return terminating === undefined ? undefined : `pod ${fullName(terminating)} is terminating and will come back`;
 }
 
 function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): ExaminedNode['counted'] {
@@ -167,7 +168,7 @@ class EvictionBudgets {
       const budgets = this.byNamespace.get(pod.metadata.namespace ?? '');
       if (budgets === undefined) continue;
       const why = this.whyNotPod(pod, budgets);
-      if (why !== undefined) return `${why} forbids evicting pod ${podKey(pod)}`;
+      if (why !== undefined) return `${why} forbids evicting pod ${fullName(pod)}`;
     }
     return undefined;
   }

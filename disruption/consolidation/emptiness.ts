@@ -6,6 +6,7 @@ import { ruledByText, type Allowance } from '../budgets/budgets.js';
 import { whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt } from './consolidatable.js';
+import { nameOf } from '../../core/names.js';
 
 export interface EmptinessDecision {
   /** Nodes to remove now, highest saving first. */
@@ -67,7 +68,7 @@ function sortEmpty(
     }
     const reason = whyNotCandidate(view, context);
     if (reason === undefined) empty.push(view);
-    else why = `${view.node?.metadata.name ?? view.claim.metadata.name ?? ''}: ${reason}`;
+    else why = `${view.node?.metadata.name ?? nameOf(view.claim)}: ${reason}`;
   }
   return { empty, why, later };
 }
@@ -99,5 +100,5 @@ function poolOf({ claim }: NodeView): string {
  */
 function bySaving(a: NodeView, b: NodeView): number {
   const difference = b.pricePerHour / disruptionCost(b.pods) - a.pricePerHour / disruptionCost(a.pods);
-  return difference === 0 ? compareText(a.claim.metadata.name ?? '', b.claim.metadata.name ?? '') : difference;
+  return difference === 0 ? compareText(nameOf(a.claim), nameOf(b.claim)) : difference;
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
-import { fullName } from '../../packing/names.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { addLoad, type FleetNode } from './fleet.js';
+import { fullName } from '../../core/names.js';
 
 export const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(({ state }) => state);
 

@@ -1,9 +1,9 @@
 import { isBufferPod } from '../../core/pods.js';
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
-import { fullName } from '../../packing/names.js';
 import { Trial } from '../../packing/trial.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
 import { placeWaiting } from './fleet-setup.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * The nodes on which pods without a node have room now, and these pods, for which no nodes are launched

@@ -3,6 +3,7 @@ import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rule
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { policyOf } from './policies.js';
+import { nameOf } from '../../core/names.js';
 
 /** The policy that applies to a NodePool. */
 export interface EffectivePolicy {
@@ -28,7 +29,7 @@ export function effectivePolicyOf(
 const known = new WeakMap<DisruptionPolicy, EffectivePolicy>();
 
 function validated(policy: DisruptionPolicy): EffectivePolicy {
-  const name = policy.metadata.name ?? '';
+  const name = nameOf(policy);
   const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return { policy: name, spec: policy.spec };
   const invalid = `DisruptionPolicy ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`;

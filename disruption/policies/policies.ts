@@ -2,6 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { compareText } from '../../core/text.js';
 import { selects } from '../../core/labels.js';
+import { nameOf } from '../../core/names.js';
 
 /**
  * The policy that applies to a pool: of those that select it the one with the highest weight; of equal weights the
@@ -14,8 +15,5 @@ export function policyOf(
   if (pool === undefined) return undefined;
   return policies
     .filter(({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels))
-    .sort(
-      (a, b) =>
-        (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(a.metadata.name ?? '', b.metadata.name ?? ''),
-    )[0];
+    .sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)))[0];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RepairPolicy } from './repair.js';
 import { conditionToRepair, declinedText, tooManyUnhealthy, unhealthyCondition } from './repair.js';
+import type { RepairPolicy } from '../../core/conditions.js';
 
 const minute = 60_000;
 const start = Date.parse('2026-01-05T12:00:00Z');

@@ -1,12 +1,5 @@
 import type { Node } from '../../api/kubernetes.js';
-
-/** A node condition that the cloud provider has repaired after a toleration duration. */
-export interface RepairPolicy {
-  readonly conditionType: string;
-  readonly conditionStatus: 'True' | 'False' | 'Unknown';
-  /** Milliseconds. */
-  readonly tolerationMs: number;
-}
+import type { RepairPolicy } from '../../core/conditions.js';
 
 /** Why a node is to be repaired. */
 export interface Unhealthy {

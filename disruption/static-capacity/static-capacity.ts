@@ -7,6 +7,7 @@ import type { NodeView } from '../candidates/candidates.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
 import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /** The claims of a static pool by their future (static-capacity/keeps-replicas). */
 export interface StaticCounts {
@@ -57,7 +58,7 @@ export function staticCounts(members: readonly NodeView[], context: StaticContex
   for (const view of members) {
     const uid = view.claim.metadata.uid ?? '';
     const isGoing = context.claimed.has(uid) || isTrue(view.claim.status?.conditions, 'DisruptionReason');
-    if (view.claim.metadata.deletionTimestamp !== undefined || context.deleting.has(uid)) deleting.push(view);
+    if (isDeleting(view.claim) || context.deleting.has(uid)) deleting.push(view);
     else if (!isGoing) running.push(view);
     else if (context.isReplaced(uid)) replaced.push(view);
     else unreplaced.push(view);
@@ -127,7 +128,7 @@ interface Ranked {
  */
 function inOrderOfScaleDown(views: readonly NodeView[], now: number): NodeView[] {
   return views
-    .map((view): Ranked => ({ view, rank: rankOf(view, now), name: view.claim.metadata.name ?? '' }))
+    .map((view): Ranked => ({ view, rank: rankOf(view, now), name: nameOf(view.claim) }))
     .sort((a, b) => {
       const at = a.rank.findIndex((value, i) => value !== b.rank[i]);
       if (at >= 0) return a.rank[at]! - b.rank[at]!;

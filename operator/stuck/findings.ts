@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
-import { isPending, podKey } from '../../core/pods.js';
+import { isPending } from '../../core/pods.js';
 import { refusalsOn, refusalText } from '../../cluster/refused-pods.js';
 import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
@@ -16,6 +16,7 @@ import type {
   ObservedTask,
   ObservedWorkflow,
 } from './observed.js';
+import { nameOf, fullName } from '../../core/names.js';
 
 export const stuckKinds = [
   'temporal',
@@ -233,7 +234,7 @@ export function inQueue(queue: ObservedQueue, now: number): Finding[] {
 function restingPool(pool: NodePool, pools: readonly NodePool[]): Finding[] {
   const refused = refusalOf(pool);
   if (refused === undefined) return [];
-  const subject = `NodePool ${pool.metadata.name ?? ''}`;
+  const subject = `NodePool ${nameOf(pool)}`;
   const ofPods = refused.reason === 'NodeClaimRefusedForPods';
   const why = `${ofPods ? 'NodeClaims of it' : 'its NodeClaims'} are refused: ${refused.message ?? ''}`;
   const others = pools.some(
@@ -269,9 +270,9 @@ function waitingPods(pods: readonly Pod[], now: number): Finding[] {
   if (oldest === undefined) return [];
   const why = late.length === 1 ? 'it waits for a node' : 'it and others wait for a node';
   const { pod, since } = oldest;
-  const [namespace = '', name = ''] = podKey(pod).split('/');
+  const [namespace = '', name = ''] = fullName(pod).split('/');
   const then = `stowage why pod/${name} --namespace ${namespace}`;
-  return [{ kind: 'pods', subject: `pod/${podKey(pod)}`, ...(since === undefined ? {} : { since }), why, then }];
+  return [{ kind: 'pods', subject: `pod/${fullName(pod)}`, ...(since === undefined ? {} : { since }), why, then }];
 }
 
 function unschedulableSince({ metadata, status }: Pod): string | undefined {

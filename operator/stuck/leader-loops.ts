@@ -3,6 +3,7 @@ import type { Lease } from '../../api/kubernetes.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import type { ActivityDeps } from '../../activities/deps.js';
+import type { NamespacedName } from '../../core/refs.js';
 
 /** Work that the leader does again and again by itself, no workflow and of no one object. */
 const loopNames = ['collectGarbage', 'sweepCloud'] as const;
@@ -43,7 +44,7 @@ export class LeaderLoops {
 
   constructor(
     private readonly context: Pick<ActivityDeps, 'kube' | 'log' | 'metrics' | 'now'>,
-    private readonly lease?: { readonly namespace: string; readonly name: string },
+    private readonly lease?: NamespacedName,
   ) {}
 
   /** Those that fail now. */

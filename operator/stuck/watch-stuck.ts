@@ -1,5 +1,4 @@
 import { whyUnobserved, type ObservedEngine } from './observed.js';
-import { podKey } from '../../core/pods.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { lacksNode } from '../../cluster/awaited-nodes.js';
 import { workflowIds } from '../../core/ids.js';
@@ -8,6 +7,7 @@ import { WorkQueue } from '../work-queue.js';
 import { findStuck, planningFinding, stuckKinds, type Finding } from './findings.js';
 import { regarding } from '../../core/events.js';
 import type { LeaderLoops } from './leader-loops.js';
+import { fullName } from '../../core/names.js';
 
 /** Problems are reported within a minute, even if one poll fails or takes long. */
 const everyMs = 20_000;
@@ -139,7 +139,7 @@ export class StuckWatch {
         type: 'Warning',
         reason: 'FailedScheduling',
         message: `Stowage cannot plan a node for the pod now: ${planning.subject}: ${planning.why}`,
-        dedupeBy: [podKey(pod), 'stuck'],
+        dedupeBy: [fullName(pod), 'stuck'],
         dedupeMs: podDedupeMs,
       });
     }

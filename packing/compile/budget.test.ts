@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { pod } from '../../test/builders/packing-fixtures.js';
-import { fullName } from '../names.js';
 import { runningAntiAffinityOf, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import type { Resume } from '../types.js';
 import { admitWithinTerms, limitsOfPass, limitsOfTrial } from './budget.js';
+import { fullName } from '../../core/names.js';
 
 const alternatives = (name: string, terms: number): PodSpec['affinity'] => ({
   nodeAffinity: {

@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
-import { fullName, namespaceOf } from '../names.js';
 import type { Resume } from '../types.js';
 import { crowdedKeys, crowdedValues, type OpenKeys } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import { kindsOf, type PodKind } from './pod-kinds.js';
 import { honouredTerms, isPlain, isStrange, isUsual } from './pod-terms.js';
+import { namespaceOf, fullName } from '../../core/names.js';
 
 /*
  * Bounds the work of a pass, so that no pod delays others. Work is counted in terms that have to be evaluated, once for

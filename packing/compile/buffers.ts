@@ -3,9 +3,9 @@ import type { Pod, PodTemplateSpec, Workload } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import { ownerOf } from '../../core/owners.js';
 import { parseQuantity, QuantityError } from '../../core/quantities.js';
-import { fullName } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
+import { fullName } from '../../core/names.js';
 
 const strategy = 'buffer.x-k8s.io/active-capacity';
 /** The lowest possible priority. */

@@ -3,13 +3,13 @@ import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { mapped } from '../lists.js';
-import { fullName } from '../names.js';
 import { selectorKeys } from './selector-keys.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, isSameDemand, isSameShape, plainRequests, shapeKey } from './pod-key.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { withHonouredPreferences } from './preferences.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
+import { fullName } from '../../core/names.js';
 
 /** Pods that are equal for scheduling except for their requests. */
 export interface PodShape {

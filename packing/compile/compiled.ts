@@ -37,11 +37,11 @@ import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
 import { normaliseKey } from '../../core/labels.js';
 import { type PoolLimit, poolLimits } from './pool-limits.js';
-import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { comingAgain } from './moved-pods.js';
 import { splitPods, findInvalid } from './split-pods.js';
+import { nameOf, namespaceOf, fullName } from '../../core/names.js';
 
 /** The input of a pass, compiled to classes, profiles and offers, from which pods are placed. */
 export interface Compiled {

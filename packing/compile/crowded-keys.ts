@@ -1,9 +1,9 @@
 import type { NodeSelectorTerm, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { lookUp } from '../../core/own.js';
-import { namespaceOf } from '../names.js';
 import { isOpen } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
+import { namespaceOf } from '../../core/names.js';
 
 /*
  * If a NodePool leaves a label open, each value that a pod names multiplies everything that the NodePool offers. So a

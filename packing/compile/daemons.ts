@@ -3,13 +3,13 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { ownerOf } from '../../core/owners.js';
 import { QuantityError } from '../../core/quantities.js';
-import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import type { Dimensions } from './dimensions.js';
 import type { Constraint, KeySpace } from './key-space.js';
 import { requiredTerms } from './node-terms.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
+import { namespaceOf, fullName } from '../../core/names.js';
 
 /** A DaemonSet as overhead of the nodes that it runs on (scheduling/daemon-overhead). */
 export interface Daemon {

@@ -3,8 +3,8 @@ import { selects } from '../../core/labels.js';
 import { lookUp } from '../../core/own.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
 import { selectorKeys } from './selector-keys.js';
-import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
+import { namespaceOf, fullName } from '../../core/names.js';
 
 /**
  * Default topology spread for pods without constraints (provisioning/default-spread). As in kube-scheduler, the selector is

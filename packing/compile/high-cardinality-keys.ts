@@ -2,10 +2,10 @@ import type { Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { selects, normaliseKey } from '../../core/labels.js';
-import { namespaceOf } from '../names.js';
 import type { Requirements } from '../requirements/requirements.js';
 import { mostDomains } from './key-space.js';
 import { topologyKeysOf } from './pod-terms.js';
+import { namespaceOf } from '../../core/names.js';
 
 /**
  * Each value of a topology key is a separate domain. With a key of very many values, such as the instance type, every

@@ -1,8 +1,8 @@
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
 import { atLeast } from '../../core/pod-resize.js';
-import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
+import { namespaceOf, fullName } from '../../core/names.js';
 
 /**
  * A pod as its owner creates it again after a move (scheduling/moved-pods): one that was changed after creation, for

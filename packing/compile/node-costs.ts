@@ -4,7 +4,7 @@ import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { selects } from '../../core/labels.js';
 import { machinePrice } from './commitments.js';
-import { nameOf } from '../names.js';
+import { nameOf } from '../../core/names.js';
 
 /**
  * The DisruptionPolicy that applies to a NodePool: of those that select it the one with the highest weight; of equal

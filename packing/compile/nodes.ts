@@ -3,11 +3,10 @@ import type { Node, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { withoutTaint } from '../../core/taints.js';
-import { nameOf } from '../names.js';
 import { normaliseKey } from '../../core/labels.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
-import { isDeleting } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 
 /** A Node, or a NodeClaim without a registered Node, before its resources are counted. */
 export interface CompiledNode {

@@ -8,6 +8,7 @@ import { parseResource } from '../../core/quantities.js';
 import { join, readLabels, readNodeRequirements, type Requirements } from '../requirements/requirements.js';
 import { OverlayMatcher, type Match } from './overlay-matches.js';
 import { templateRequirements } from './pools.js';
+import { nameOf } from '../../core/names.js';
 
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
@@ -39,7 +40,7 @@ export function overlaying(
   overlays: readonly NodeOverlay[],
 ): Pick<Overlaid, 'conflicts'> & { readonly typesOf: (nodePool: string) => readonly InstanceType[] } {
   const ordered = overlays
-    .map((overlay) => ({ overlay, name: overlay.metadata.name ?? '', weight: overlay.spec.weight ?? 0 }))
+    .map((overlay) => ({ overlay, name: nameOf(overlay), weight: overlay.spec.weight ?? 0 }))
     .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name));
   const all = new Overlaying(nodePools, catalogues);
   const conflicts = new Map<string, string>();
@@ -116,7 +117,7 @@ class Overlaying {
       return group;
     };
     this.members = nodePools.map((pool) => {
-      const name = pool.metadata.name ?? '';
+      const name = nameOf(pool);
       const requirements = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
       return { name, requirements, group: groupOf(catalogues.get(name) ?? noTypes) };
     });

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
-import { fullName, namespaceOf } from '../names.js';
 import { isEqual, isSameDemand } from './pod-key.js';
+import { namespaceOf, fullName } from '../../core/names.js';
 
 /** Pods with adjacent names and equal cost. */
 export interface PodKind {

@@ -21,6 +21,7 @@ import {
 import { inCanonicalOrder } from './catalogue-order.js';
 import { freshValue } from './fresh-value.js';
 import { untolerated } from '../../core/taints.js';
+import { nameOf } from '../../core/names.js';
 
 /** A NodePool that may launch nodes. */
 export interface Pool {
@@ -82,8 +83,6 @@ export function considerPools(
 }
 
 const none: readonly InstanceType[] = [];
-
-const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 
 /** Why a NodePool is not used; empty if that need not be reported. */
 function whyNot(pool: NodePool, now: number): string | undefined {

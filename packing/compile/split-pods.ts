@@ -2,20 +2,13 @@ import type { Pod, NodeSelectorTerm, PodDisruptionBudget } from '../../api/kuber
 import { labels } from '../../api/labels.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { bindingBudgets, neverEvictable } from '../../core/pod-disruption-budgets.js';
-import {
-  isEvictable,
-  isMirror,
-  isNominated,
-  isReschedulable,
-  isTerminal,
-  isTerminating,
-  isUnassigned,
-} from '../../core/pods.js';
+import { isEvictable, isMirror, isNominated, isReschedulable, isTerminal, isUnassigned } from '../../core/pods.js';
 import type { PackingInput } from '../types.js';
 import type { PodClass } from './classes.js';
 import { invalidTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
 import type { Volumes } from './volumes.js';
+import { isDeleting } from '../../core/names.js';
 
 /**
  * Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending, except those that
@@ -54,7 +47,7 @@ export function splitPods(
  * PodDisruptionBudget never allows its eviction. A new node for it would stay empty until that changes.
  */
 function isHeldBack(pod: Pod, budgets: readonly PodDisruptionBudget[], now: number): boolean {
-  if (isTerminating(pod) || isMirror(pod)) return false;
+  if (isDeleting(pod) || isMirror(pod)) return false;
   if (doNotDisruptUntil(pod, now) !== undefined) return true;
   return isEvictable(pod) && neverEvictable(bindingBudgets(pod, budgets)) !== undefined;
 }

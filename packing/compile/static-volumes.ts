@@ -3,9 +3,9 @@ import { compareText } from '../../core/text.js';
 import { selects } from '../../core/labels.js';
 import { lookUp } from '../../core/own.js';
 import { QuantityError, parseResource } from '../../core/quantities.js';
-import { nameOf } from '../names.js';
 import { impossibleKey, join, type Requirements } from '../requirements/requirements.js';
 import { readTerm, requiredTerms } from './node-terms.js';
+import { nameOf } from '../../core/names.js';
 
 /** A pod with the claims that only existing volumes can satisfy. */
 export interface StaticDemand {

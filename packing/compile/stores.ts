@@ -10,12 +10,12 @@ import { Launchables } from './launchables.js';
 import { Offers, type OfferOptions } from './offers.js';
 import { withCovered } from './commitments.js';
 import type { Coverage } from './coverage.js';
-import { nameOf } from '../names.js';
 import type { PackingInput } from '../types.js';
 import { nodeCosts, rulingPolicy, withNodeCost } from './node-costs.js';
 import { overlaying } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
+import { nameOf } from '../../core/names.js';
 
 /**
  * Caches of values computed from a catalogue, stored with the catalogue. Most passes, and nearly all simulations of

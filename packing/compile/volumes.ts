@@ -10,12 +10,11 @@ import { labels } from '../../api/labels.js';
 import { single, requirementOf, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey } from '../../core/labels.js';
 import { canonicalText, impossibleKey, join, narrow, type Requirements } from '../requirements/requirements.js';
-import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { listedNames, compareText } from '../../core/text.js';
 import { isTerminal, isUnassigned } from '../../core/pods.js';
-import { volumeClaimName } from '../../core/names.js';
+import { volumeClaimName, nameOf, namespaceOf, fullName, isDeleting } from '../../core/names.js';
 import { readTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
 import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
@@ -187,7 +186,7 @@ export class Volumes {
   private boundNeeds(pod: Pod, name: string): ClaimNeeds {
     const volume = this.volumes.get(name);
     if (volume === undefined) return refused(`is bound to PersistentVolume ${name}, which does not exist`);
-    if (volume.metadata.deletionTimestamp !== undefined) {
+    if (isDeleting(volume)) {
       return refused(`is bound to PersistentVolume ${name}, which is being deleted`);
     }
     const local = volume.spec.local !== undefined || volume.spec.hostPath !== undefined;

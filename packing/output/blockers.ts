@@ -27,10 +27,10 @@ import {
   satisfiedBy,
   type Requirement,
 } from '../requirements/requirement.js';
-import { fullName } from '../names.js';
 import { clashingKey } from '../requirements/requirements.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
+import { fullName, nameOf } from '../../core/names.js';
 
 /** The input of blockers. */
 export interface BlockerContext {
@@ -66,7 +66,7 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
 }
 
 function noPoolText({ input: { objects } }: Compiled): string {
-  const names = objects.nodePools.map(({ metadata }) => metadata.name ?? '').sort(compareText);
+  const names = objects.nodePools.map(nameOf).sort(compareText);
   if (names.length === 0) return 'there is no NodePool to launch a node from';
   return `there is no NodePool that launches nodes for pods: static ones (${listedNames(names)}) keep spec.replicas nodes`;
 }

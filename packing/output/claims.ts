@@ -6,7 +6,6 @@ import { sortFew } from '../sort-few.js';
 import { portText, shunnedText, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
-import { fullName, nameOf } from '../names.js';
 import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limits.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
@@ -19,6 +18,7 @@ import { writtenRequirements } from './claim-requirements.js';
 import { contestedPorts, pinsOf, candidatesFor, shunnedProfiles } from './claim-candidates.js';
 import { reservationOfRow, reservationsListed, spareReservations } from './spare-reservations.js';
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
+import { nameOf, fullName } from '../../core/names.js';
 
 /**
  * Writes a claim: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every

@@ -1,7 +1,7 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { fullName } from '../names.js';
 import type { Blocker } from '../types.js';
+import { fullName } from '../../core/names.js';
 
 /** Maximum number of pairs of pod class and NodePool that a plan explains. */
 const mostPairs = 10_000;

@@ -1,8 +1,8 @@
 import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { honouredPreferences, ignoredPreferences } from '../compile/preferences.js';
-import { fullName } from '../names.js';
 import type { IgnoredPreferences, Plan } from '../types.js';
+import { fullName } from '../../core/names.js';
 
 /** What the plan omits: pods that are left for the next pass, and preferences beyond those that are honoured. */
 export function leftOutOf({

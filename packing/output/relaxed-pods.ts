@@ -2,11 +2,11 @@ import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import { fullName } from '../names.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { Member } from '../place/part.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Plan, RelaxedPod } from '../types.js';
+import { fullName } from '../../core/names.js';
 
 interface Placements {
   readonly compiled: Compiled;

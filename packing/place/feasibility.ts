@@ -11,8 +11,8 @@ import { noProfiles, type Profile } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import type { DaemonConflict } from '../topology/daemon-pods.js';
 import type { RuleBook } from '../topology/rules.js';
-import { fullName } from '../names.js';
 import type { NodeKind } from './node-states.js';
+import { fullName } from '../../core/names.js';
 
 /** The profiles and kinds of nodes that admit a shape on a level, regardless of resources. Each is computed once. */
 export class Feasibility {

@@ -9,10 +9,10 @@ import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { ownerOf } from '../../core/owners.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
-import { namespaceOf } from '../names.js';
 import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
+import { namespaceOf } from '../../core/names.js';
 
 export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 

@@ -1,10 +1,10 @@
 import { compareText } from '../../core/text.js';
-import { fullName } from '../names.js';
 import type { Incumbent } from './incumbent.js';
 import type { PlacementState } from './placement-state.js';
 import type { TentativeNode } from './tentative-node.js';
 import type { Group } from '../topology/groups.js';
 import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
+import { fullName } from '../../core/names.js';
 
 /** Maximum number of pods of a plan that is searched exactly. */
 export const mostPods = 24;

@@ -1,5 +1,6 @@
 import type { NodeSelectorOperator } from '../../api/kubernetes.js';
 import { int64Of, largestInt64 } from '../../core/int64.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /**
  * The allowed values of one label, in canonical form (requirements/form): a set of values or the complement of one,
@@ -139,13 +140,6 @@ export function operatorOf(requirement: Requirement): 'In' | 'NotIn' | 'Exists' 
   return requirement.values.length > 0 ? 'In' : 'DoesNotExist';
 }
 
-export interface WrittenRequirement {
-  key: string;
-  operator: NodeSelectorOperator;
-  values?: string[];
-  minValues?: number;
-}
-
 /**
  * The written form: one entry, two for two bounds, and one more if the label must exist in addition to excluded values.
  */
@@ -160,8 +154,8 @@ export function write(key: string, requirement: Requirement): WrittenRequirement
   if (lte !== undefined) entries.push({ key, operator: 'Lte', values: [String(lte)] });
   const bounds = gte !== undefined || lte !== undefined;
   if (complement && !bounds && !requirement.absent) entries.push({ key, operator: 'Exists' });
-  if (requirement.minValues !== undefined && entries[0] !== undefined) entries[0].minValues = requirement.minValues;
-  return entries;
+  const { minValues } = requirement;
+  return minValues === undefined ? entries : entries.map((entry, i) => (i === 0 ? { ...entry, minValues } : entry));
 }
 
 /** Quotes the empty string, which is a valid value, to make it visible. */

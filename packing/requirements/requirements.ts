@@ -1,4 +1,3 @@
-import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import { normaliseKey } from '../../core/labels.js';
 import {
@@ -10,24 +9,17 @@ import {
   single,
   write,
   type Requirement,
-  type WrittenRequirement,
 } from './requirement.js';
 import { lookUp } from '../../core/own.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /** Requirements by label key; a missing key is unrestricted. */
 export type Requirements = ReadonlyMap<string, Requirement>;
 
 export const noRequirements: Requirements = new Map();
 
-interface Written {
-  readonly key: string;
-  readonly operator: NodeSelectorRequirement['operator'];
-  readonly values?: readonly string[] | undefined;
-  readonly minValues?: number | undefined;
-}
-
 /** Reads a list of written requirements; several on one key are intersected. */
-export function readRequirements(list: readonly Written[] | undefined): Requirements {
+export function readRequirements(list: readonly WrittenRequirement[] | undefined): Requirements {
   const read = new Map<string, Requirement>();
   for (const { key, operator, values, minValues } of list ?? []) {
     narrow(read, normaliseKey(key), requirementOf(operator, values, minValues));
@@ -40,7 +32,7 @@ export function readRequirements(list: readonly Written[] | undefined): Requirem
  * in Karpenter (requirements/nothing-left): no type matches if types determine the label, and any other label is
  * missing on the node.
  */
-export function readNodeRequirements(list: readonly Written[] | undefined): Requirements {
+export function readNodeRequirements(list: readonly WrittenRequirement[] | undefined): Requirements {
   const read = readRequirements(list);
   if (impossibleKey(read) === undefined) return read;
   const withoutLabel = ({ minValues }: Requirement): Requirement =>

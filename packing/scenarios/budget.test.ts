@@ -2,10 +2,10 @@ import { afterEach, expect, jest, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
-import { fullName } from '../names.js';
 import { Assigner } from '../place/assigner.js';
 import { plan } from '../plan.js';
 import type { Plan, Resume } from '../types.js';
+import { fullName } from '../../core/names.js';
 
 afterEach(() => void jest.restoreAllMocks());
 

@@ -1,6 +1,5 @@
 import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
-import { fullName } from '../names.js';
 import { minValuesReserve } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
@@ -9,6 +8,7 @@ import { PlacementState } from '../refine/placement-state.js';
 import { Incumbent } from '../refine/incumbent.js';
 import { searchWhole } from '../refine/whole-search.js';
 import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * Places left-over pods one by one if possible, and searches further if the plan is small: bins are bought after

@@ -1,6 +1,5 @@
 import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
-import { fullName } from '../names.js';
 import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';
 import { corneredClasses } from '../output/cornered-pods.js';
 import { leftOutOf } from '../output/left-out.js';
@@ -13,6 +12,7 @@ import { improvePlan } from './improve-plan.js';
 import { NodePurchases } from './node-purchases.js';
 import { mostPods } from '../refine/exact-search.js';
 import { mostSearched, WorkingPlan } from './working-plan.js';
+import { fullName } from '../../core/names.js';
 
 /** Plans above this many times their bound explain what the bound does not take into account. */
 export const explainedAbove = 1.03;

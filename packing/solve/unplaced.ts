@@ -4,7 +4,6 @@ import type { PodClass } from '../compile/classes.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
-import { fullName } from '../names.js';
 import { blockersOf, sentence } from '../output/blockers.js';
 import { Explaining, notExplained } from '../output/explaining.js';
 import { TypeExplainer } from '../output/type-groups.js';
@@ -17,6 +16,7 @@ import type { UnplacedPod } from '../refine/unplaced-pods.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook } from '../topology/rules.js';
 import type { Blocker, TypesExplanation, Plan, Unschedulable } from '../types.js';
+import { fullName } from '../../core/names.js';
 
 /** Maximum number of left-over pods that are tried again one by one, in total and per class. */
 const mostUnplaced = 2000;

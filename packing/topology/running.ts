@@ -3,11 +3,11 @@ import { labels } from '../../api/labels.js';
 import type { KeySpace } from '../compile/key-space.js';
 import { normaliseKey } from '../../core/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import { fullName, namespaceOf } from '../names.js';
 import type { NodeForTopology } from './node-state.js';
 import type { TopologyCounts } from './topology-counts.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
+import { namespaceOf, fullName, isDeleting } from '../../core/names.js';
 
 /** The required anti-affinity of running pods, which excludes other pods (topology/running-anti-affinity). */
 export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook): Map<string, readonly Group[]> {
@@ -17,7 +17,7 @@ export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook):
       const terms = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.filter((term) =>
         hasDomains(compiled.space, term),
       );
-      if (terms === undefined || terms.length === 0 || pod.metadata.deletionTimestamp !== undefined) continue;
+      if (terms === undefined || terms.length === 0 || isDeleting(pod)) continue;
       const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       const own = terms.map((term) => groups.term('antiAffinity', term, identity));
       for (const group of own) book.bind(group);
@@ -47,7 +47,7 @@ export function countRunning(
   for (const node of nodes) {
     const counts = new Map<Identity, number>();
     for (const pod of compiled.bound.get(node.view.name) ?? []) {
-      if (pod.metadata.deletionTimestamp !== undefined) continue;
+      if (isDeleting(pod)) continue;
       const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       counts.set(identity, (counts.get(identity) ?? 0) + 1);
       const keepsOff = owned.get(fullName(pod));

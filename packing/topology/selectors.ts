@@ -1,7 +1,7 @@
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
 import { selects } from '../../core/labels.js';
-import { nameOf } from '../names.js';
 import { lookUp } from '../../core/own.js';
+import { nameOf } from '../../core/names.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 

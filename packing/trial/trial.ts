@@ -5,7 +5,6 @@ import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
 import { limitsOfTrial } from '../compile/budget.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
-import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
@@ -26,6 +25,7 @@ import { Placer, type Loads } from './placer.js';
 import { Purchases, type PurchaseSearch } from './purchases.js';
 import { withCandidates } from './with-candidates.js';
 import { Worth } from './worth.js';
+import { fullName } from '../../core/names.js';
 
 /** A node to be launched and its content, before it is written as a NodeClaim. */
 export interface Launch {

@@ -9,6 +9,7 @@ import { type Family, type Sample, type Scrape, secondsSince } from './scrape.js
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import { managedClaims } from '../../cluster/cluster.js';
 import type { Kind } from '../../kube/port.js';
+import { isDeleting } from '../../core/names.js';
 
 interface Conditioned extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -39,7 +40,7 @@ function familiesOf(kind: string, objects: (scrape: Scrape) => readonly Conditio
       labelNames: ['namespace', 'name'],
       samples: (scrape) =>
         objects(scrape)
-          .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+          .filter(isDeleting)
           .map(({ metadata }) => [identity(metadata), secondsSince(metadata.deletionTimestamp, scrape.now)]),
     },
   ];

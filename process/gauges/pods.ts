@@ -2,6 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import { isTerminal } from '../../core/pods.js';
 import { type Family, type Labels, type Sample, type Scrape, secondsSince } from './scrape.js';
+import { nameOf } from '../../core/names.js';
 
 const ofNode = ['nodepool', 'zone', 'arch', 'capacity_type', 'instance_type', 'managed'] as const;
 
@@ -38,7 +39,7 @@ function ages({ deps, now }: Scrape, counts: (pod: Pod) => boolean): Sample[] {
 }
 
 function podStates(scrape: Scrape): Sample[] {
-  const nodes = new Map(scrape.nodes().map(([node, own]) => [node.metadata.name ?? '', pick(own)]));
+  const nodes = new Map(scrape.nodes().map(([node, own]) => [nameOf(node), pick(own)]));
   return scrape.deps.cache.all('Pod').map((pod): Sample => {
     const { name = '', namespace = '' } = pod.metadata;
     const node = pod.spec.nodeName ?? '';

@@ -3,6 +3,7 @@ import { parseResources } from '../../core/quantities.js';
 import { allowance, type PoolCount } from '../../disruption/budgets/budgets.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
 import { type Family, inBaseUnits, type Sample, type Scrape } from './scrape.js';
+import { nameOf } from '../../core/names.js';
 
 const reasons = ['Empty', 'Underutilized', 'Drifted'] as const;
 type Reason = (typeof reasons)[number];
@@ -51,7 +52,7 @@ function amounts(scrape: Scrape, read: (pool: NodePool) => PoolAmounts): Sample[
     .pools()
     .flatMap((pool) =>
       Object.entries(parseResources(read(pool))).map(([resource, amount]): Sample => [
-        { nodepool: pool.metadata.name ?? '', resource_type: resource },
+        { nodepool: nameOf(pool), resource_type: resource },
         inBaseUnits(resource, amount),
       ]),
     );
@@ -72,7 +73,7 @@ async function perReason(
 ): Promise<Sample[]> {
   const counts = countPools(await scrape.views(), new Set());
   return scrape.pools().flatMap((pool) => {
-    const nodepool = pool.metadata.name ?? '';
+    const nodepool = nameOf(pool);
     const count = counts.get(nodepool) ?? { total: 0, disrupting: 0 };
     return reasons.map((reason): Sample => [{ nodepool, reason }, value(pool, reason, count)]);
   });

@@ -8,6 +8,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isOwnedBy, isTerminal } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';
+import { nameOf, isDeleting } from '../../core/names.js';
 
 /** Labels of one series. */
 export type Labels = Readonly<Record<string, string>>;
@@ -99,12 +100,12 @@ function nodesOf(deps: ActivityDeps): readonly (readonly [Node, Labels])[] {
   const columns = columnsOf(deps);
   const managed = new Set(managedClaims(deps).map(({ status }) => status?.providerID));
   return deps.cache.all('Node').map((node) => {
-    const own: Record<string, string> = { node_name: node.metadata.name ?? '' };
+    const own: Record<string, string> = { node_name: nameOf(node) };
     for (const [key, column] of columns) {
       const value = lookUp(node.metadata.labels, key);
       if (value !== undefined) own[column] = value;
     }
-    own['phase'] = node.metadata.deletionTimestamp === undefined ? '' : 'Terminating';
+    own['phase'] = isDeleting(node) ? 'Terminating' : '';
     own['managed'] = String(managed.has(node.spec?.providerID ?? 'none'));
     return [node, own];
   });

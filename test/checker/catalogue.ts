@@ -1,8 +1,8 @@
-import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { parseResources } from '../../core/quantities.js';
 import type { Amounts } from './pods.js';
 import { normalKey } from './selectors.js';
 import type { CatalogueEntry } from './types.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 export const zoneKey = 'topology.kubernetes.io/zone';
 export const capacityTypeKey = 'karpenter.sh/capacity-type';
@@ -80,8 +80,8 @@ export function labelsOf(
   type: MachineType,
   offer: Offer,
   fixed: ReadonlyMap<string, readonly string[]>,
-  narrowing: readonly NodeSelectorRequirement[],
-  satisfies: (value: string, requirement: NodeSelectorRequirement) => boolean,
+  narrowing: readonly WrittenRequirement[],
+  satisfies: (value: string, requirement: WrittenRequirement) => boolean,
 ): (key: string) => readonly string[] | undefined {
   return (key) => {
     const values = offer.labels.get(key) ?? type.labels.get(key) ?? fixed.get(key);

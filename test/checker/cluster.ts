@@ -5,7 +5,6 @@ import type {
   LabelSelector,
   Namespace,
   Node,
-  NodeSelectorRequirement,
   OwnerReference,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -19,6 +18,7 @@ import type {
 import { bufferPods } from './buffers.js';
 import { podKey } from './pods.js';
 import type { CommitmentJson, ObjectList } from './types.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /** The part of a NodePool that a plan must keep to. */
 export interface Pool extends KubernetesObject {
@@ -34,7 +34,7 @@ export interface Pool extends KubernetesObject {
     template: {
       metadata?: { labels?: Record<string, string> };
       spec: {
-        requirements?: (NodeSelectorRequirement & { minValues?: number })[];
+        requirements?: WrittenRequirement[];
         taints?: Taint[];
         startupTaints?: Taint[];
         nodeClassRef?: { group?: string; kind?: string; name?: string };
@@ -45,7 +45,7 @@ export interface Pool extends KubernetesObject {
 }
 
 export interface Claim extends KubernetesObject {
-  spec?: { startupTaints?: Taint[]; taints?: Taint[]; requirements?: NodeSelectorRequirement[] };
+  spec?: { startupTaints?: Taint[]; taints?: Taint[]; requirements?: WrittenRequirement[] };
   status?: {
     nodeName?: string;
     providerID?: string;
@@ -78,7 +78,7 @@ export interface Cluster {
 /** The part of a NodeOverlay that changes types. */
 export interface Overlay extends KubernetesObject {
   spec: {
-    requirements: NodeSelectorRequirement[];
+    requirements: WrittenRequirement[];
     weight?: number;
     price?: string;
     priceAdjustment?: string;

@@ -1,8 +1,8 @@
-import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { parseResources } from '../../core/quantities.js';
 import type { MachineType, Offer } from './catalogue.js';
 import type { Cluster, Overlay, Pool } from './cluster.js';
 import { normalKey, valueSatisfies } from './selectors.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 type Values = (key: string) => readonly string[] | undefined;
 
@@ -105,7 +105,7 @@ function apply(overlay: Overlay, pool: Pool, fixed: ReadonlyMap<string, readonly
   for (const { make } of decides(overlay, pool, fixed, each)) make();
 }
 
-function mayHold(values: Values, rule: NodeSelectorRequirement): boolean {
+function mayHold(values: Values, rule: WrittenRequirement): boolean {
   const own = values(normalKey(rule.key));
   return own === undefined ? valueSatisfies(undefined, rule) : own.some((value) => valueSatisfies(value, rule));
 }

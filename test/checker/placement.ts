@@ -1,4 +1,4 @@
-import type { DaemonSet, Node, NodeSelectorRequirement, Pod, PodSpec, Taint } from '../../api/kubernetes.js';
+import type { DaemonSet, Node, Pod, PodSpec, Taint } from '../../api/kubernetes.js';
 import { hostnameKey, labelsOf, poolKey, type MachineType, type Offer } from './catalogue.js';
 import {
   type Claim,
@@ -24,6 +24,7 @@ import {
   valueSatisfies,
 } from './selectors.js';
 import type { ClaimJson, PlanJson, Violation } from './types.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /** One way in which a claim may be launched: a type, and one of its offers. */
 export interface Launch {
@@ -93,7 +94,7 @@ export function mayFitLabels(spec: PodSpec, labels: LabelDomain, name: string): 
 export function launchesOf(
   types: readonly MachineType[],
   fixed: ReadonlyMap<string, readonly string[]>,
-  requirements: readonly NodeSelectorRequirement[],
+  requirements: readonly WrittenRequirement[],
 ): Launch[] {
   const launches: Launch[] = [];
   for (const type of types) {

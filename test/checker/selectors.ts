@@ -1,4 +1,5 @@
-import type { LabelSelector, NodeSelector, NodeSelectorRequirement, Taint, Toleration } from '../../api/kubernetes.js';
+import type { LabelSelector, NodeSelector, Taint, Toleration } from '../../api/kubernetes.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /**
  * The values that a label may have on a node: one for a node that exists, several while a claim leaves the choice open,
@@ -21,7 +22,7 @@ export function normalKey(key: string): string {
 }
 
 /** Whether a label of `value` (undefined: no such label) satisfies a node selector requirement. */
-export function valueSatisfies(value: string | undefined, requirement: NodeSelectorRequirement): boolean {
+export function valueSatisfies(value: string | undefined, requirement: WrittenRequirement): boolean {
   const values = requirement.values ?? [];
   switch (requirement.operator) {
     case 'In':
@@ -59,7 +60,7 @@ function integer(text: string): bigint | undefined {
 }
 
 /** Whether no value of a label satisfies all that a NodePool asks of it: nodes are then without it (requirements/nothing-left). */
-export function leaveNothing(requirements: readonly NodeSelectorRequirement[], key: string): boolean {
+export function leaveNothing(requirements: readonly WrittenRequirement[], key: string): boolean {
   const concerned = requirements.filter((each) => normalKey(each.key) === key);
   const named = concerned.flatMap(({ values = [] }) => values);
   const beside = named.flatMap((value) => (/^\d{1,18}$/.test(value) ? [BigInt(value) - 1n, BigInt(value) + 1n] : []));
@@ -68,14 +69,14 @@ export function leaveNothing(requirements: readonly NodeSelectorRequirement[], k
 }
 
 /** Whether every value that the label may still take satisfies the requirement. */
-export function domainSatisfies(labels: LabelDomain, requirement: NodeSelectorRequirement): boolean {
+export function domainSatisfies(labels: LabelDomain, requirement: WrittenRequirement): boolean {
   const values = labels(normalKey(requirement.key));
   if (values === undefined) return valueSatisfies(undefined, requirement);
   return values.every((value) => valueSatisfies(value, requirement));
 }
 
 /** Whether some value that the label may take satisfies the requirement. */
-export function domainMaySatisfy(labels: LabelDomain, requirement: NodeSelectorRequirement): boolean {
+export function domainMaySatisfy(labels: LabelDomain, requirement: WrittenRequirement): boolean {
   const values = labels(normalKey(requirement.key));
   if (values === undefined) return valueSatisfies(undefined, requirement);
   return values.some((value) => valueSatisfies(value, requirement));
@@ -86,7 +87,7 @@ export interface NodeConstraints {
   readonly required?: NodeSelector;
 }
 
-type Test = (labels: LabelDomain, requirement: NodeSelectorRequirement) => boolean;
+type Test = (labels: LabelDomain, requirement: WrittenRequirement) => boolean;
 
 /** Node selector and required node affinity against labels; terms are alternatives, an empty term matches nothing. */
 export function nodeMatches(

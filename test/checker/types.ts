@@ -1,4 +1,4 @@
-import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import type { WrittenRequirement } from '../../api/karpenter/requirements.js';
 
 /** What `stowage plan -o json` prints, as far as a judge needs it; Karpenter's plans come in the same form. */
 export interface PlanJson {
@@ -28,7 +28,7 @@ export interface ClaimJson {
     /** The Savings Plan or reserved instances that cover it. */
     readonly commitment?: string;
   } | null;
-  readonly requirements?: readonly (NodeSelectorRequirement & { minValues?: number })[] | null;
+  readonly requirements?: readonly WrittenRequirement[] | null;
   readonly labels?: Readonly<Record<string, string>> | null;
   readonly annotations?: Readonly<Record<string, string>> | null;
 }
@@ -94,7 +94,7 @@ export interface CatalogueEntry {
     readonly Available?: boolean;
     /** Of a reserved offering: instances that are free. */
     readonly ReservationCapacity?: number;
-    readonly Requirements: readonly NodeSelectorRequirement[];
+    readonly Requirements: readonly WrittenRequirement[];
   }[];
 }
 

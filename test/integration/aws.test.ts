@@ -4,7 +4,7 @@ import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { readMime } from '../../cloud/aws/user-data/mime.js';
 import { describeCloudProvider } from '../contracts/cloud.js';
-import type { CloudInstance, CloudProvider, Interruption } from '../../cloud/port.js';
+import type { CloudInstance, CloudProvider } from '../../cloud/port.js';
 import {
   awsProvider,
   briefLags,
@@ -17,6 +17,7 @@ import {
   settled,
   useCloud,
 } from './aws-subject.js';
+import type { InterruptionNotice } from '../../core/interruption-kinds.js';
 
 // A provider reads the whole catalogue of a region before its first launch.
 const { stack, cloud } = useCloud();
@@ -706,10 +707,10 @@ describe('EC2 drift', () => {
 
 describe('the interruption queue', () => {
   /** Receives until `enough`, told what came so far; state changes of other tests' instances may come between. */
-  const receive = async (enough: (seen: readonly Interruption[], ignored: readonly string[]) => boolean) => {
+  const receive = async (enough: (seen: readonly InterruptionNotice[], ignored: readonly string[]) => boolean) => {
     const { provider } = awsProvider(stack(), { interruptionQueue: stack().cluster });
     const stop = new AbortController();
-    const seen: Interruption[] = [];
+    const seen: InterruptionNotice[] = [];
     const ignored: string[] = [];
     const take = (): void => {
       if (enough(seen, ignored)) stop.abort();
@@ -750,7 +751,7 @@ describe('the interruption queue', () => {
     ]) {
       await cloud().sendToQueue(body);
     }
-    const ours = (seen: readonly Interruption[]) => seen.filter((interruption) => interruption.instanceId === id);
+    const ours = (seen: readonly InterruptionNotice[]) => seen.filter((interruption) => interruption.instanceId === id);
     const { seen, ignored } = await receive(
       (all, rest) => ours(all).length === 3 && rest.includes('malformed') && rest.includes('no-op'),
     );
@@ -776,7 +777,7 @@ describe('the interruption queue', () => {
         ),
       );
     }
-    const ours = (seen: readonly Interruption[]) =>
+    const ours = (seen: readonly InterruptionNotice[]) =>
       seen.filter((interruption) => interruption.instanceId.startsWith('i-0000000000000'));
     const { seen } = await receive((all) => ours(all).length >= 200);
     expect(new Set(ours(seen).map((interruption) => interruption.instanceId)).size).toBe(200);

@@ -118,15 +118,6 @@ export interface Refused {
   readonly until: number;
 }
 
-/** Nodes of one NodePool that were disrupted for one reason at about one time. */
-export interface PastDisruption {
-  readonly nodePool: string;
-  readonly reason: DisruptionReason;
-  /** When the last of them began to be disrupted, milliseconds of the epoch. */
-  readonly at: number;
-  readonly nodes: number;
-}
-
 /** How many nodes of a NodePool may be disrupted now for a reason (budgets/allowed-now). */
 export interface BudgetView {
   readonly nodePool: string;

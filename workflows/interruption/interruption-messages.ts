@@ -1,14 +1,9 @@
 import { defineSignal } from '@temporalio/workflow';
+import type { InterruptionNotice } from '../../core/interruption-kinds.js';
 
 /* Messages of `handleInterruption`. workflows/messages.ts exports them. */
 
-export interface InterruptionNotice {
-  readonly kind: string;
-  readonly instanceId: string;
-  /** Milliseconds of the epoch. */
-  readonly at: number;
-  readonly messageId: string;
-}
+export type { InterruptionNotice };
 
 export interface HandleInterruptionInput {
   readonly cluster: string;

@@ -1,7 +1,7 @@
+import type { NamespacedName } from '../../core/refs.js';
+
 /* Messages of `explainPod`. workflows/messages.ts exports them. */
 
-export interface ExplainPodInput {
+export interface ExplainPodInput extends NamespacedName {
   readonly cluster: string;
-  readonly namespace: string;
-  readonly name: string;
 }

@@ -1,4 +1,5 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { PauseScope } from '../../core/pause-scope.js';
 import type { Order } from './oversight-messages.js';
 
 /*
@@ -6,14 +7,7 @@ import type { Order } from './oversight-messages.js';
  * them.
  */
 
-/** What a pause applies to. */
-export interface PauseScope {
-  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
-  /** Name of the pool, reason or node; absent for the cluster. */
-  readonly name?: string;
-  /** Limits a pause of a NodePool to this reason. */
-  readonly reason?: string;
-}
+export type { PauseScope };
 
 export interface Pause {
   readonly scope: PauseScope;

@@ -1,11 +1,11 @@
 import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
-/** Nodes of a NodePool that were disrupted. */
+/** Nodes of one NodePool that were disrupted for one reason at about one time. */
 export interface PastDisruption {
-  /** Milliseconds of the epoch. */
-  readonly at: number;
   readonly nodePool: string;
   readonly reason: DisruptionReason;
+  /** When the last of them began to be disrupted, milliseconds of the epoch. */
+  readonly at: number;
   readonly nodes: number;
 }
 

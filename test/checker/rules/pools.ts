@@ -1,4 +1,3 @@
-import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import type { MachineType } from '../catalogue.js';
 import { coveredPrice } from '../commitments.js';
 import { parseResources } from '../../../core/quantities.js';
@@ -7,6 +6,7 @@ import { type Amounts, addAmounts } from '../pods.js';
 import { normalKey, valueSatisfies } from '../selectors.js';
 import type { PlanJson, Violation } from '../types.js';
 import { cheapestLaunch } from './resources.js';
+import type { WrittenRequirement } from '../../../api/karpenter/requirements.js';
 
 const tolerance = 1e-6;
 
@@ -44,7 +44,7 @@ function minValues(node: FinalNode): Violation[] {
   const { claim, pool } = node;
   if (claim === undefined) return [];
   const isRelaxed = claim.annotations?.['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
-  const asked: readonly (NodeSelectorRequirement & { minValues?: number })[] | null | undefined = isRelaxed
+  const asked: readonly WrittenRequirement[] | null | undefined = isRelaxed
     ? claim.requirements
     : pool?.spec.template.spec.requirements;
   const violations: Violation[] = [];

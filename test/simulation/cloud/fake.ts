@@ -15,13 +15,13 @@ import type {
   CloudInstance,
   CloudProvider,
   EndedInstance,
-  Interruption,
   LaunchedInstance,
   LaunchRefusal,
   LaunchRequest,
   NodeClass,
   UnavailableOffering,
 } from '../../../cloud/port.js';
+import type { InterruptionNotice } from '../../../core/interruption-kinds.js';
 
 /** The calls that tests can disturb. */
 export type FakeCall =
@@ -90,7 +90,7 @@ export class FakeCloud implements CloudProvider {
   private shownTypes: { readonly key: string; readonly types: readonly InstanceType[] } | undefined;
   private readonly notReady = new Map<string, string>();
   private readonly drifted = new Map<string, string>();
-  private readonly queue: Interruption[] = [];
+  private readonly queue: InterruptionNotice[] = [];
   private wakeQueue: () => void = () => undefined;
   private serial = 0;
   private readonly reservations = new FakeReservations();
@@ -178,7 +178,7 @@ export class FakeCloud implements CloudProvider {
   }
 
   /** Puts a notice onto the interruption queue; the same message id may be put twice. */
-  interrupt(interruption: Interruption): void {
+  interrupt(interruption: InterruptionNotice): void {
     this.queue.push(interruption);
     this.wakeQueue();
   }
@@ -319,7 +319,7 @@ export class FakeCloud implements CloudProvider {
   }
 
   readonly interruptions = {
-    run: async (handle: (interruption: Interruption) => Promise<void>, signal: AbortSignal): Promise<void> => {
+    run: async (handle: (interruption: InterruptionNotice) => Promise<void>, signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         const next = this.queue[0];
         if (next === undefined) await this.queueGrows(signal);

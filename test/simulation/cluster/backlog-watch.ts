@@ -2,12 +2,13 @@ import { annotations, labels } from '../../../api/labels.js';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../../../api/kubernetes.js';
 import { isTrue } from '../../../core/conditions.js';
-import { isUnassigned, podKey } from '../../../core/pods.js';
+import { isUnassigned } from '../../../core/pods.js';
 import { parseResources } from '../../../core/quantities.js';
 import { podRequests, QuantityReader } from '../../../packing/compile/pod-requests.js';
 import { hasRules } from '../scale-down/scheduling-rules.js';
 import { isDisruptedByChoice, reasonOf } from './by-choice.js';
 import type { SimulatedCluster } from './world.js';
+import { fullName } from '../../../core/names.js';
 
 const minuteMs = 60_000;
 /** Pods that wait for less may be unknown to what decided; after ten minutes a scheduler that leaves them alone refuses them. */
@@ -54,7 +55,7 @@ export class BacklogWatch {
     const homeless = this.waiting().filter((pod) => !others.some((room) => this.take(room, pod)));
     const held = homeless.filter((pod) => this.take(own, pod));
     if (held.length === 0) return;
-    const names = held.map(podKey).join(', ');
+    const names = held.map(fullName).join(', ');
     this.broken(
       `node ${going} is disrupted for ${reason}, while it alone has room for ${names} (consolidation/room-of-pending-pods)`,
     );
@@ -99,7 +100,7 @@ export class BacklogWatch {
   }
 
   private noteBound({ metadata }: Pod): void {
-    this.launches.delete(podKey({ metadata } as Pod));
+    this.launches.delete(fullName({ metadata }));
   }
 }
 

@@ -1,7 +1,7 @@
 import { isTrue } from '../../../core/conditions.js';
-import { isTerminating } from '../../../core/pods.js';
 import { selects } from '../../../core/labels.js';
 import type { SimulatedCluster } from './world.js';
+import { isDeleting } from '../../../core/names.js';
 
 /** Who says how many pods of an app there are to be. */
 interface Scaled {
@@ -38,7 +38,7 @@ export class DisruptionController {
     if (budget?.spec.selector === undefined) return;
     const { selector, maxUnavailable } = budget.spec;
     const own = cache.all('Pod').filter(({ metadata }) => selects(selector, metadata.labels));
-    const currentHealthy = own.filter((pod) => !isTerminating(pod) && isTrue(pod.status?.conditions, 'Ready')).length;
+    const currentHealthy = own.filter((pod) => !isDeleting(pod) && isTrue(pod.status?.conditions, 'Ready')).length;
     const expectedPods = this.sets.find((set) => set.app === app)?.replicas ?? own.length;
     const desiredHealthy = Math.max(0, expectedPods - Number(maxUnavailable ?? 0));
     const disruptionsAllowed = Math.max(0, currentHealthy - desiredHealthy);

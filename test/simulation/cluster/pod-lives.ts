@@ -1,9 +1,10 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import type { Random } from '../../cases/random.js';
-import { graceOf, isTerminating, podKey } from '../../../core/pods.js';
+import { graceOf } from '../../../core/pods.js';
 import type { ClusterCache } from '../../../kube/port.js';
 import type { FakeKube } from '../kube/fake.js';
 import { refOf } from '../kube/fake-storage.js';
+import { fullName, isDeleting } from '../../../core/names.js';
 
 export interface PodLivesParts {
   readonly kube: FakeKube;
@@ -42,8 +43,8 @@ export class PodLives {
 
   private finish(pod: Pod): void {
     const { kube, isAway } = this.parts;
-    const now = kube.kept('Pod').find((each) => podKey(each) === podKey(pod));
-    if (now === undefined || now.metadata.uid !== pod.metadata.uid || !isTerminating(now)) return;
+    const now = kube.kept('Pod').find((each) => fullName(each) === fullName(pod));
+    if (now === undefined || now.metadata.uid !== pod.metadata.uid || !isDeleting(now)) return;
     if (isAway(pod.spec.nodeName ?? '')) setTimeout(() => this.finish(pod), awayMs);
     else kube.finishTermination(refOf(now));
   }

@@ -1,9 +1,9 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import { pod } from '../../cases/objects.js';
-import { isTerminating } from '../../../core/pods.js';
 import { latencies } from '../scale-down/latencies.js';
 import { ScaledPods, type Replicas } from '../scale-down/workloads.js';
 import type { ClusterParts } from '../scale-down/world.js';
+import { isDeleting } from '../../../core/names.js';
 
 /**
  * A StatefulSet and its controller (podManagementPolicy `Parallel`): a pod comes back under the name that it had, once the one before is gone,
@@ -22,7 +22,7 @@ export class StatefulSet extends ScaledPods {
     this.wanted = wanted;
     for (const each of this.own()) {
       const ref = { name: each.metadata.name ?? '', namespace: 'default' };
-      if (ordinalOf(each) >= wanted && !isTerminating(each)) await this.world.kube.delete('Pod', ref);
+      if (ordinalOf(each) >= wanted && !isDeleting(each)) await this.world.kube.delete('Pod', ref);
     }
   }
 

@@ -2,7 +2,6 @@ import type { Node, Pod } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { isTrue } from '../../../core/conditions.js';
 import { parseResources } from '../../../core/quantities.js';
-import { isTerminating, podKey } from '../../../core/pods.js';
 import { podRequests, QuantityReader } from '../../../packing/compile/pod-requests.js';
 import { Flag, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
@@ -17,6 +16,7 @@ import {
   type SchedulerPod,
 } from './scheduler-scores.js';
 import type { ClusterParts } from './world.js';
+import { fullName, isDeleting } from '../../../core/names.js';
 
 /** kube-scheduler: binds one pod after the other; those that fit nowhere are tried again when something has changed. */
 export class Scheduler {
@@ -35,7 +35,7 @@ export class Scheduler {
     cache.on('Pod', ({ type, object, previous }) => {
       if (type === 'deleted') this.retry();
       // One that was bound is unbound again where the cluster is restored from a backup.
-      else if (isUnbound(object) && (previous === undefined || !isUnbound(previous))) this.queue.add(podKey(object));
+      else if (isUnbound(object) && (previous === undefined || !isUnbound(previous))) this.queue.add(fullName(object));
     });
     cache.on('Node', () => this.retry());
   }
@@ -99,7 +99,7 @@ export class Scheduler {
   private async refuse(found: Pod, view: View): Promise<void> {
     const { kube } = this.world;
     const { name = '', namespace = '' } = found.metadata;
-    this.unschedulable.add(podKey(found));
+    this.unschedulable.add(fullName(found));
     const nominatedNodeName = this.makesRoom(found) ? found.status?.nominatedNodeName : await this.preempt(found, view);
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
     const status = { conditions, nominatedNodeName: nominatedNodeName ?? null };
@@ -110,7 +110,7 @@ export class Scheduler {
   /** Whether less important pods are on their way out of the node that it is nominated to. */
   private makesRoom(pod: Pod): boolean {
     const there = this.world.cache.podsOnNode(pod.status?.nominatedNodeName ?? '');
-    return there.some((other) => isTerminating(other) && priorityOf(other) < priorityOf(pod));
+    return there.some((other) => isDeleting(other) && priorityOf(other) < priorityOf(pod));
   }
 
   /** The node that pods have to leave for this one, the one with fewest such pods. */

@@ -1,9 +1,9 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import { transitionOf } from '../../../core/conditions.js';
-import { isTerminating } from '../../../core/pods.js';
 import { pod, type PartialSpec } from '../../cases/objects.js';
 import { latencies } from './latencies.js';
 import type { ClusterParts } from './world.js';
+import { isDeleting } from '../../../core/names.js';
 
 /** Pods of one template, as many as are wanted. */
 export interface Replicas {
@@ -65,8 +65,7 @@ export class ReplicaSet extends ScaledPods {
       },
     });
     world.cache.on('Pod', ({ type, object, previous }) => {
-      const isGoing =
-        type === 'deleted' || (isTerminating(object) && !(previous !== undefined && isTerminating(previous)));
+      const isGoing = type === 'deleted' || (isDeleting(object) && !(previous !== undefined && isDeleting(previous)));
       if (isGoing && object.metadata.labels?.['app'] === app) void this.fill(latencies.replicaMs);
     });
   }
@@ -82,7 +81,7 @@ export class ReplicaSet extends ScaledPods {
     this.wanted = wanted;
     const own = cache
       .all('Pod')
-      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isTerminating(each));
+      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isDeleting(each));
     const onNode = new Map<string, number>();
     for (const { spec } of own) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
     const ranked = own.map((each) => {
@@ -99,7 +98,7 @@ export class ReplicaSet extends ScaledPods {
     const { cache } = this.world;
     const own = cache
       .all('Pod')
-      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isTerminating(each));
+      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isDeleting(each));
     if (own.length > this.wanted) await this.scaleDown(this.wanted);
     for (let lacking = this.wanted - own.length; lacking > 0; lacking--) await this.fill(latencies.replicaMs);
   }
@@ -108,7 +107,7 @@ export class ReplicaSet extends ScaledPods {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
     const { app, requests, annotations, graceSeconds = 0, spec: rules } = this.template;
-    const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
+    const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isDeleting(each));
     if (alive.length >= this.wanted) return;
     this.made += 1;
     const name = `${app}-${letters(random.next())}${this.made}`;

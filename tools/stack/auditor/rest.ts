@@ -5,6 +5,7 @@ import { isDeletingNode } from '../../../cluster/cluster.js';
 import { isTrue } from '../../../core/conditions.js';
 import type { KubeClient } from '../../../kube/port.js';
 import type { CloudProxyControl } from '../cloud-proxy/control.js';
+import { nameOf } from '../../../core/names.js';
 
 interface Inventory {
   readonly pods: readonly Pod[];
@@ -15,8 +16,6 @@ interface Inventory {
   /** Ids of those that exist as machines. */
   readonly instances: readonly string[];
 }
-
-const nameOf = ({ metadata }: { readonly metadata: { readonly name?: string } }): string => metadata.name ?? '';
 
 async function inventory(kube: KubeClient, cloud: CloudProxyControl): Promise<Inventory> {
   const deployments = await kube.list('Deployment', { namespace: 'default' });

@@ -1,10 +1,14 @@
 import { zones } from '../../../cases/kwok.js';
-import type { Interruption } from '../../../../cloud/port.js';
 import type { Stage } from '../stage.js';
 import { addNodeClass } from '../world.js';
 import { listed, minuteMs, pickOr } from './happening.js';
+import type { InterruptionNotice } from '../../../../core/interruption-kinds.js';
 
-const notices: readonly Interruption['kind'][] = ['rebalance_recommendation', 'scheduled_change', 'instance_status'];
+const notices: readonly InterruptionNotice['kind'][] = [
+  'rebalance_recommendation',
+  'scheduled_change',
+  'instance_status',
+];
 
 /** What happens to machines and their cloud. */
 export const machineHappenings = listed([
@@ -136,7 +140,7 @@ export const machineHappenings = listed([
 /** The queue says something about an instance, so many times. Gives which. */
 function notify(
   { random, invariants, cluster: { cloud } }: Stage,
-  kind: Interruption['kind'],
+  kind: InterruptionNotice['kind'],
   times = 1,
 ): string | undefined {
   const instance = pickOr(random, cloud.peek());
