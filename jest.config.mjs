@@ -14,7 +14,6 @@ const around = (...names) => ({
 const sharedMoto = 'test/live/shared-moto.ts';
 const sharedFolder = 'test/workflow/shared-folder.mjs';
 const sharedStack = 'test/integration/global-setup.ts';
-const quickStart = { setupFiles: [path('test/live/quick-start.mjs')] };
 const ownProcesses = { runner: path('test/jest/isolating-runner.mjs') };
 
 const project = (displayName, testMatch, { ignored = [], ...more } = {}) => ({
@@ -67,10 +66,9 @@ export default async () => {
       // Stowage as a process. Each file has its own stack but for moto, or one that an earlier file has left.
       project('live', ['test/{live,containment}/**/*.test.ts'], {
         ...around(sharedMoto, 'test/live/shared-worlds.ts'),
-        ...quickStart,
       }),
       // On one stack: what people are asked, order and are told.
-      project('situations', ['test/situations/**/*.test.ts'], { ...around(sharedMoto), ...quickStart }),
+      project('situations', ['test/situations/**/*.test.ts'], around(sharedMoto)),
       // Needs root and containers: `npm run suite -- install` gets what is missing, and no part of npm test.
       project('install', ['test/install/**/*.test.ts'], ownProcesses),
       // Not part of npm test yet: it finds what is still to be mended.

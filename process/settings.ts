@@ -213,9 +213,6 @@ const fields = {
     .max(64)
     .default(1)
     .describe('number of packing threads; 0 packs without threads'),
-  PACKING_WARM_UP: flagThat('true').describe(
-    'solve small made-up clusters at start, so that the first plans are fast; takes some seconds of processor time',
-  ),
   CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started per second'),
 } as const;
 

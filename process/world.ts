@@ -68,9 +68,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   const offerings = new TemporalOfferingStore(settings.CLUSTER_NAME, cloud, log, () => Date.now());
   const entities = new TemporalEntities(settings.CLUSTER_NAME);
   const karpenter = new KarpenterGate({ client: kube, lease: karpenterLease(settings), log, metrics });
-  const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics, {
-    warmsUp: settings.PACKING_WARM_UP,
-  });
+  const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics);
   registerPackingGauges(metrics.registry, () => packer.jobs);
   const name = new IdentityGate({
     ...{ client: kube, cluster: settings.CLUSTER_NAME, log },

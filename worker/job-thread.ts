@@ -4,7 +4,6 @@ import type { Log, Metrics } from '../core/telemetry.js';
 import { type AnswerPart, Assembly } from './answers.js';
 import type { Job, JobInput, JobResult } from './packing-jobs.js';
 import { SnapshotSender } from './snapshots.js';
-import type { Duty } from './warm-up.js';
 import { counted } from '../core/text.js';
 
 /**
@@ -68,11 +67,10 @@ class PackingQueue<Q extends Queued> {
 }
 
 type Answer = { readonly id: number; readonly part: AnswerPart } | { readonly id: number; readonly error: string };
-type FromThread = Answer | { readonly kind: 'warm' };
 
 /** The used part of a `worker_threads` worker. */
 type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'> & {
-  on(event: 'message', listener: (message: FromThread) => void): unknown;
+  on(event: 'message', listener: (message: Answer) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'exit', listener: (code: number) => void): unknown;
 };
@@ -141,7 +139,6 @@ export class JobThread {
   private running: Running | undefined;
   private current: Current | undefined;
   private serial = 0;
-  private warmed: (() => void) | undefined;
   private isClosed = false;
 
   constructor(private readonly options: JobThreadOptions) {}
@@ -189,17 +186,6 @@ export class JobThread {
       this.queue.add(entry);
       this.pump();
     });
-  }
-
-  /**
-   * Makes the thread solve small problems between jobs, until its code is compiled; then settles, or never if the
-   * thread ends.
-   */
-  async warmUp(duty: Duty): Promise<void> {
-    if (this.isClosed) return;
-    this.running ??= this.start();
-    this.running.worker.postMessage({ kind: 'warmUp', duty });
-    return new Promise((resolve) => (this.warmed = resolve));
   }
 
   async close(): Promise<void> {
@@ -324,11 +310,7 @@ export class JobThread {
     return running;
   }
 
-  private take(running: Running, message: FromThread): void {
-    if ('kind' in message) {
-      this.warmed?.();
-      return;
-    }
+  private take(running: Running, message: Answer): void {
     const { current } = this;
     if (this.running !== running || current?.id !== message.id) return;
     if ('error' in message) {

@@ -18,14 +18,14 @@ const graceMs = 5_000;
  * Packs in worker threads, so that heartbeats and watches of this process continue meanwhile. Without threads, or if
  * the thread's program does not exist (running from TypeScript), packs in this thread. Consolidation has a separate
  * thread, so that a search over a large cluster delays no pending pod; in it, validations of commands precede the
- * search for new ones. Jobs of an activity attempt are dropped when the attempt ends. All threads start at once and
- * warm up, those for planning first; without `warmsUp` each starts with its first job.
+ * search for new ones. Jobs of an activity attempt are dropped when the attempt ends. Each thread starts with its first
+ * job.
  */
 export class PackingPool implements Packer {
   private readonly threads: JobThread[] = [];
   private searching: JobThread | undefined;
 
-  constructor(size: number, log: Log, metrics: Metrics, { warmsUp }: { readonly warmsUp: boolean }) {
+  constructor(size: number, log: Log, metrics: Metrics) {
     const program = new URL('./packing-thread.js', import.meta.url);
     if (size > 0 && !existsSync(fileURLToPath(program))) {
       log.debug({}, 'packing in place: the program of the packing threads is not built');
@@ -35,10 +35,7 @@ export class PackingPool implements Packer {
     const thread = (): JobThread =>
       new JobThread({ spawn, log, metrics, now: () => performance.now(), searchMs, graceMs });
     for (let i = 0; i < size; i++) this.threads.push(thread());
-    if (size === 0) return;
-    const searching = (this.searching = thread());
-    if (!warmsUp) return;
-    void Promise.all(this.threads.map((each) => each.warmUp('plan'))).then(() => searching.warmUp('consolidate'));
+    if (size > 0) this.searching = thread();
   }
 
   /** Waiting and running jobs. */

@@ -1,20 +1,16 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerPartsOf, type AnswerPart } from './answers.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobResult } from './packing-jobs.js';
 import { SnapshotReceiver } from './snapshots.js';
 import type { Snapshot, SnapshotMessage } from './snapshots.js';
-import { warmUp, type Duty } from './warm-up.js';
 
 // The thread's side of job-thread.ts.
 
 type Message =
   | SnapshotMessage
   | { readonly kind: 'job'; readonly id: number; readonly job: Job; readonly snapshot: Snapshot }
-  | { readonly kind: 'next'; readonly id: number }
-  | { readonly kind: 'warmUp'; readonly duty: Duty };
+  | { readonly kind: 'next'; readonly id: number };
 
 const receiver = new SnapshotReceiver();
 /** Jobs with a number below this have to end. */
@@ -35,9 +31,6 @@ parentPort?.on('message', (message: Message) => {
     case 'next':
       answer(message.id, () => undefined);
       break;
-    case 'warmUp':
-      warm(warmUp(message.duty));
-      break;
     default:
       receiver.take(message);
   }
@@ -53,24 +46,4 @@ function answer(id: number, work: () => void): void {
     answers.delete(id);
     parentPort?.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
-}
-
-/** One small solve per turn, so that no job waits for more than one. */
-function warm(solves: Iterator<unknown>): void {
-  if (solves.next().done !== true) {
-    setImmediate(() => warm(solves));
-    return;
-  }
-  collectGarbage();
-  parentPort?.postMessage({ kind: 'warm' });
-}
-
-/**
- * V8 would keep the garbage of warming up, two thirds of the thread's memory, until a pass over a large cluster needs
- * the room.
- */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  collect();
 }

@@ -15,8 +15,6 @@ import type { KubeClient } from '../../kube/port.js';
 import { isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // The product's main job on real parts: API server, scheduler, Temporal and the EC2 API, with Stowage as a process.
-// Its packing threads warm up, as users have it; those of other tests do not (quick-start.mjs).
-process.env.PACKING_WARM_UP = 'true';
 let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;

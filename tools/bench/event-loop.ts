@@ -45,7 +45,7 @@ function watchTurns(): () => number {
   };
 }
 
-const pool = new PackingPool(1, silentLog, silentMetrics, { warmsUp: true });
+const pool = new PackingPool(1, silentLog, silentMetrics);
 const changed = { ...input, objects: { ...input.objects, pods: input.objects.pods.slice(size / 100) } };
 const passes = [
   ['the first pass', input],

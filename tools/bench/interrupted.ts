@@ -60,7 +60,7 @@ export async function interruptAll(
   fill(kube, cloud, notices + ending);
   const cache = createClusterCache({ client: kube, kinds: [...kinds] });
   await cache.start(stopping.signal);
-  const packer = new PackingPool(1, silentLog, silentMetrics, { warmsUp: true });
+  const packer = new PackingPool(1, silentLog, silentMetrics);
   const entities = new TemporalEntities(cluster);
   entities.connect(client);
   const world = {
