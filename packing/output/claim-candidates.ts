@@ -58,7 +58,7 @@ export function candidatesFor(
   const ordered = [...constraints].sort((a, b) => a.index - b.index);
   const pinText = [...pinned].map(([key, { values }]) => `${key}=${values[0]!}`).join();
   const ports = contestedPorts(compiled, claim);
-  const shunned = shunnedProfiles(feasibility, claim);
+  const shunned = shunnedProfiles(compiled, feasibility, claim);
   const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}${shunnedText(shunned)}`;
   let known = candidates.get(text);
   if (known === undefined) {
@@ -89,9 +89,17 @@ export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): re
   }
   return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
 }
-/** Profiles whose DaemonSets conflict with the topology rules of its pods. */
-export function shunnedProfiles(feasibility: Feasibility, { members }: OpenClaim): readonly Profile[] {
+/**
+ * Profiles whose DaemonSets conflict with the topology rules of its pods, or whose DaemonSet pods rules count in other
+ * numbers.
+ */
+export function shunnedProfiles(
+  { universe }: Compiled,
+  feasibility: Feasibility,
+  { members, row }: OpenClaim,
+): readonly Profile[] {
   const lists = members.map(({ podClass, level }) => feasibility.shunned(podClass.shape, level));
+  lists.push(feasibility.withOtherPartners(universe.rows[row]!.profile));
   if (lists.every(({ length }) => length === 0)) return emptyList;
   return [...new Set(lists.flat())].sort((a, b) => a.index - b.index);
 }

@@ -80,7 +80,7 @@ function descriptionKeyOf(
     if (!constraints.includes(constraint)) constraints.push(constraint);
   }
   if (constraints.length > 1) constraints.sort((a, b) => a - b);
-  const ports = portText(contestedPorts(compiled, claim)) + shunnedText(shunnedProfiles(feasibility, claim));
+  const ports = portText(contestedPorts(compiled, claim)) + shunnedText(shunnedProfiles(compiled, feasibility, claim));
   return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints, ports };
 }
 

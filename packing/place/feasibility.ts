@@ -101,6 +101,16 @@ export class Feasibility {
     return list;
   }
 
+  /** Profiles of its NodePool on which topology rules count pods of other DaemonSets. */
+  withOtherPartners(profile: Profile): readonly Profile[] {
+    const daemonPods = this.book?.daemonPods;
+    if (daemonPods === undefined || !daemonPods.arePartners) return emptyList;
+    const partners = daemonPods.partnersOn(profile).join();
+    return this.compiled.universe.profiles.filter(
+      (other) => other.pool === profile.pool && daemonPods.partnersOn(other).join() !== partners,
+    );
+  }
+
   /** The rule that conflicts with the DaemonSets of the profile, if any. */
   daemonConflict(shape: PodShape, level: Level, profile: Profile): DaemonConflict | undefined {
     return this.book?.daemonPods.conflict(this.book.of(shape, level), profile);

@@ -32,11 +32,12 @@ export function rebalance(
     claim,
     members: claim.members.map((member) => ({ ...member, pods: [...member.pods] })),
   }));
+  const dropped = new Set<OpenClaim>();
   for (let changed = true; changed;) {
     changed = false;
     for (const node of nodes) {
       const domainOf = ({ key }: Group): string | undefined => node.kind.values[space.find(key)!];
-      const placed = node.placedWithRules ?? [];
+      const placed = node.placed ?? [];
       for (let i = placed.length - 1; i >= 0; i--) {
         const { podClass, rules, pod } = placed[i]!;
         if (!isBroken(rules, topologyCounts, domainOf)) continue;
@@ -57,6 +58,12 @@ export function rebalance(
           changed = true;
         }
       }
+      const wasThere = !dropped.has(claim);
+      if (wasThere && members.every(({ pods }) => pods.length === 0)) {
+        dropped.add(claim);
+        topologyCounts.recordDaemons(profile, -1);
+        changed = true;
+      }
     }
   }
   return tentativeNodes.flatMap(({ claim, members }) => {
@@ -75,6 +82,18 @@ function isBroken(
     if (domain === undefined) continue;
     if (selectsOwn(rules, group) && topologyCounts.count(group, domain) - topologyCounts.least(group) > group.maxSkew)
       return true;
+  }
+  // Pods of DaemonSets are counted once nodes are bought; other pods are kept apart when they are placed.
+  const isShared = (group: Group, count: 'count' | 'owners', own: number): boolean => {
+    const domain = domainOf(group);
+    return domain !== undefined && topologyCounts[count](group, domain) > own;
+  };
+  for (const group of rules.antiAffinity) {
+    if (isShared(group, 'count', selectsOwn(rules, group) ? 1 : 0)) return true;
+  }
+  for (const group of rules.matched) {
+    if (group.kind !== 'antiAffinity' || group.hostname) continue;
+    if (isShared(group, 'owners', rules.keepsOff.includes(group) ? 1 : 0)) return true;
   }
   return rules.affinity.some((group) => {
     const domain = domainOf(group);

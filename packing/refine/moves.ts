@@ -10,7 +10,7 @@ import type { OpenClaim } from '../place/open-claim.js';
 import type { SpreadLookahead } from '../place/spread-lookahead.js';
 import type { Group } from '../topology/groups.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
-import type { Rules } from '../topology/rules.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
 import type { LimitUse } from './limit-use.js';
 import type { ProfilePlace, ProfileLists } from './profile-lists.js';
 import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
@@ -65,6 +65,7 @@ export interface SpentEffort {
 interface MovesContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
+  readonly book: RuleBook;
   readonly topologyCounts: TopologyCounts;
   /** Profiles of pools with an exhausted limit. */
   readonly exhausted: ReadonlySet<Profile>;
@@ -190,14 +191,12 @@ export class Moves {
     usage: Float64Array,
     { choice, tentative, all }: MoveSearch,
   ): Move | undefined {
-    const { topologyCounts } = this.context;
     let best: Move | undefined;
     const places = this.lists.placesOf(profiles, atLevel.rules.keys);
     this.effort.spent += Math.max(0, places.length - fewPlaces) * (1 + atLevel.rules.keys.length);
     for (const place of places) {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
-      if (!allows(topologyCounts, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice))
-        continue;
+      if (!this.admits(place, atLevel, tentative) || !this.leavesPlaceForNext(atLevel, domainOf, choice)) continue;
       const found = this.bestAt(place, atLevel, usage, {
         choice,
         tentative,
@@ -207,6 +206,45 @@ export class Moves {
       best = found ?? best;
     }
     return best;
+  }
+
+  /** Whether the rules allow the pod there, with the DaemonSet pods of its node, and these beside other pods. */
+  private admits(
+    { profiles, values }: ProfilePlace,
+    { rules }: ClassAtLevel,
+    node: TentativeNode | undefined,
+  ): boolean {
+    const { topologyCounts, book, compiled } = this.context;
+    const isAllowed = (): boolean => allows(topologyCounts, rules, (key) => this.valueAt(values, key));
+    if (!book.daemonPods.arePartners) return isAllowed();
+    const before = node && compiled.universe.rows[node.row]!.profile;
+    const [after] = profiles as [Profile];
+    const partnersOf = (profile: Profile | undefined): string =>
+      profile ? book.daemonPods.partnersOn(profile).join() : '';
+    if (partnersOf(before) === partnersOf(after)) return isAllowed();
+    const rulesThere = [rules, ...(node?.members ?? []).map((member) => member.rules)];
+    if (this.crowds(after, node?.host ?? '', rulesThere)) return false;
+    if (before !== undefined) topologyCounts.recordDaemons(before, -1);
+    const isKept = topologyCounts.admitsDaemons(after);
+    topologyCounts.recordDaemons(after, 1);
+    const admitted = isKept && isAllowed();
+    topologyCounts.recordDaemons(after, -1);
+    if (before !== undefined) topologyCounts.recordDaemons(before, 1);
+    return admitted;
+  }
+
+  /** Whether DaemonSet pods of the profile would leave no room under the spreads over hosts; the first rules are those of one more pod. */
+  private crowds(profile: Profile, host: string, rulesThere: readonly Rules[]): boolean {
+    const { topologyCounts, book, compiled } = this.context;
+    const { daemons } = compiled.offers.of(profile);
+    const [added] = rulesThere as [Rules];
+    return rulesThere.some(({ hostSpread, matched }) =>
+      hostSpread.some((group) => {
+        if (!matched.includes(group)) return false;
+        const pods = topologyCounts.count(group, host) + (added.matched.includes(group) ? 1 : 0);
+        return pods + book.daemonPods.count(group, daemons) > group.maxSkew + topologyCounts.least(group);
+      }),
+    );
   }
 
   /** The better of `best` and the cheapest row in these domains, of pools whose minValues can be met. */

@@ -60,7 +60,7 @@ export class PlacementState {
 
   constructor(readonly context: PlacementContext) {
     this.existing = new ExistingNodes(context, this.undoSteps);
-    this.lists = new ProfileLists(context.compiled.space, context.feasibility);
+    this.lists = new ProfileLists(context.compiled.space, context.feasibility, context.book.daemonPods);
     this.limitUse = new LimitUse(context.compiled, context.limits);
     this.moves = new Moves(context, this.lists, this.limitUse, this.tentativeNodes, this.effort);
   }
@@ -293,8 +293,12 @@ export class PlacementState {
     const { profiles, pinnedKeys, row, reserve } = tentative;
     const ports = tentative.ports.length;
     if (move.tentative === undefined) this.tentativeNodes.push(tentative);
-    else this.limitUse.charge(row, reserve, -1);
+    else {
+      this.limitUse.charge(row, reserve, -1);
+      this.recordDaemons(row, -1);
+    }
     this.limitUse.charge(move.row, move.reserve, 1);
+    this.recordDaemons(move.row, 1);
     tentative.row = move.row;
     tentative.reserve = move.reserve;
     tentative.profiles = move.profiles;
@@ -312,8 +316,12 @@ export class PlacementState {
       member.pods.pop();
       if (member.pods.length === 0) tentative.members.pop();
       this.limitUse.charge(tentative.row, tentative.reserve, -1);
+      this.recordDaemons(tentative.row, -1);
       if (move.tentative === undefined) this.tentativeNodes.pop();
-      else this.limitUse.charge(row, reserve, 1);
+      else {
+        this.limitUse.charge(row, reserve, 1);
+        this.recordDaemons(row, 1);
+      }
       Object.assign(tentative, { profiles, pinnedKeys, row, reserve } satisfies Partial<TentativeNode>);
     });
   }
@@ -324,8 +332,10 @@ export class PlacementState {
     this.tentativeNodes.splice(at, 1);
     for (const member of tentative.members) this.record(tentative, member, -member.pods.length);
     this.limitUse.charge(tentative.row, tentative.reserve, -1);
+    this.recordDaemons(tentative.row, -1);
     this.undoSteps.push(() => {
       this.limitUse.charge(tentative.row, tentative.reserve, 1);
+      this.recordDaemons(tentative.row, 1);
       for (const member of tentative.members) this.record(tentative, member, member.pods.length);
       this.tentativeNodes.splice(at, 0, tentative);
     });
@@ -343,6 +353,11 @@ export class PlacementState {
 
   commit(): void {
     this.undoSteps.length = 0;
+  }
+
+  private recordDaemons(row: number, nodes: 1 | -1): void {
+    const { compiled, topologyCounts } = this.context;
+    topologyCounts.recordDaemons(compiled.universe.rows[row]!.profile, nodes);
   }
 
   private record(tentative: TentativeNode, { rules }: ClassAtLevel, pods: number): void {

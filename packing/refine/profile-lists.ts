@@ -1,6 +1,7 @@
 import type { KeySpace } from '../compile/key-space.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
+import type { DaemonPods } from '../topology/daemon-pods.js';
 
 /** Profiles with the same domains for some topology keys. */
 export interface ProfilePlace {
@@ -21,6 +22,7 @@ export class ProfileLists {
   constructor(
     private readonly space: KeySpace,
     private readonly feasibility: Pick<Feasibility, 'intern'>,
+    private readonly daemonPods?: Pick<DaemonPods, 'partnersOn'>,
   ) {}
 
   /** Profiles in both lists, in the order of the first. */
@@ -36,7 +38,7 @@ export class ProfileLists {
     return both;
   }
 
-  /** The profiles grouped by their domains of the keys. */
+  /** The profiles grouped by their domains of the keys, and by the DaemonSet pods that rules count there. */
   placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly ProfilePlace[] {
     // A pod may have rules with hundreds of keys, so their text is computed once per list.
     let lists = this.placesOfList.get(profiles);
@@ -57,7 +59,8 @@ export class ProfileLists {
       const indexes = keys.map((key) => space.find(key)!);
       const grouped = new Map<string, Profile[]>();
       for (const profile of profiles) {
-        const domains = JSON.stringify(indexes.map((index) => space.likeness(index, profile.values[index])));
+        const values = indexes.map((index) => space.likeness(index, profile.values[index]));
+        const domains = JSON.stringify([...values, this.daemonPods?.partnersOn(profile) ?? []]);
         const there = grouped.get(domains);
         if (there === undefined) grouped.set(domains, [profile]);
         else there.push(profile);

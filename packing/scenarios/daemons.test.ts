@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DaemonSet, Pod, PodSpec } from '../../api/kubernetes.js';
+import type { DaemonSet, Pod, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
@@ -290,5 +290,61 @@ describe('DaemonSet pods count for topology rules on the nodes where they will r
     expect(made(two, partner()).newNodeClaims).toHaveLength(2);
     const bound = pod('agent-1', { namespace: 'kube-system', labels: { app: 'agent' }, nodeName: 'n' });
     expect(made([...pods.slice(1), bound], partner(), { nodes: [node('n')] }).existingNodes).toHaveLength(1);
+  });
+
+  describe('in the domain of another new node', () => {
+    const rack = 'example.com/rack';
+    const racked = [
+      pool('a', { weight: 2, labels: { [rack]: 'x' } }),
+      pool('b', { labels: { [rack]: 'x' } }),
+      pool('c', { labels: { [rack]: 'y' } }),
+    ];
+    const inA = partner({ nodeSelector: inPool('a') });
+    const onA = pod('q', { cpu: '3', nodeSelector: { ...inPool('a'), [labels.zone]: 'zone-a' } });
+    const zoneOf = ({ newNodeClaims }: Plan, name: string) =>
+      newNodeClaims.find(({ pods }) => pods.includes(`default/${name}`))?.cheapest.zone;
+    const inBoth = (nodeSelector: Record<string, string>) => pod('p', { affinity: apart(labels.zone), nodeSelector });
+
+    test.each<[string, Pod, DaemonSet]>([
+      ['whose pods they keep away', inBoth(inPool('b')), inA],
+      [
+        'that keeps them away',
+        pod('p', { labels: { app: 'web' }, nodeSelector: inPool('b') }),
+        partner({ affinity: apart(labels.zone, 'web'), nodeSelector: inPool('a') }),
+      ],
+    ])('pods keep out of the zone of a DaemonSet %s', (_, shy, daemon) => {
+      const result = made([shy, onA], daemon);
+      expect(zoneOf(result, 'q')).toBe('zone-a');
+      expect(zoneOf(result, 'p')).not.toBe('zone-a');
+      expect(zoneOf(result, 'p')).toBeDefined();
+    });
+
+    test('and of a rack', () => {
+      const result = made([pod('p', { affinity: apart(rack), nodeSelector: {} }), onA], inA, { nodePools: racked });
+      expect(new Set(poolsOf(result))).toEqual(new Set(['a', 'c']));
+    });
+
+    test.each([labels.zone, rack])('a spread over %s counts them with the pods of every node', (topologyKey) => {
+      const spread: TopologySpreadConstraint = {
+        maxSkew: 1,
+        topologyKey,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['agent', 'p'] }] },
+      };
+      const counted = podsOf(4, 'p', {
+        labels: { app: 'p' },
+        namespace: 'kube-system',
+        topologySpreadConstraints: [spread],
+      });
+      const others = podsOf(6, 'q', { cpu: '60', nodeSelector: { ...inPool('a'), [labels.zone]: 'zone-a' } });
+      const result = made([...counted, ...others], inA, { nodePools: racked });
+      expect(
+        result.newNodeClaims.filter(({ cheapest, nodePool }) => cheapest.zone === 'zone-a' && nodePool === 'a'),
+      ).not.toEqual([]);
+      const crowded = result.newNodeClaims
+        .filter(({ cheapest, nodePool }) => (topologyKey === rack ? nodePool !== 'c' : cheapest.zone === 'zone-a'))
+        .flatMap(({ pods }) => pods.filter((name) => name.startsWith('kube-system/')));
+      expect(crowded).toEqual([]);
+    });
   });
 });

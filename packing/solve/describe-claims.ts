@@ -59,6 +59,7 @@ function isVaried({ compiled, limits }: WorkingPlan, { row }: OpenClaim): boolea
 function refuse(working: WorkingPlan, { row, members }: OpenClaim): void {
   const { profile } = working.compiled.universe.rows[row]!;
   working.charge(row, -1);
+  working.topologyCounts.recordDaemons(profile, -1);
   const message = 'too few different instance types hold the pods for the minValues of the NodePool';
   for (const { podClass, level, pods } of members) {
     working.unplaced.add(podClass, pods);

@@ -66,6 +66,7 @@ export class NodePurchases {
     const { claims, given } = openClaimsOf(parts, bins);
     for (const claim of claims) {
       working.charge(claim.row, 1);
+      working.topologyCounts.recordDaemons(working.compiled.universe.rows[claim.row]!.profile, 1);
       working.claims.push(claim);
     }
     return this.leftOver(parts, given);

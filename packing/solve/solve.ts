@@ -64,7 +64,7 @@ function planOf(
   const purchases = new NodePurchases(working);
   const assignment = new Assignment(working, likeLast);
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
-  if (purchases.isShort) working.rebalance();
+  if (purchases.isShort || working.book.daemonPods.keys.length > 0) working.rebalance();
   describeClaims(working);
   const isBest = improvePlan(working, () => purchases.boundToSearchFor());
   const { claims: searched } = working;

@@ -26,11 +26,17 @@ export class DaemonPods {
   /** By DaemonSet: its required anti-affinity. */
   private readonly own: readonly (readonly Group[])[];
   private readonly selected = new Map<Group, readonly number[]>();
+  /** Counts on existing nodes. */
+  counts: { least(group: Group): number } | undefined;
+  private readonly partners = new Map<Profile, readonly number[]>();
+  private domainKeys: readonly string[] | undefined;
+  private counting: readonly (readonly Group[])[] | undefined;
 
   constructor(
     private readonly compiled: Compiled,
     private readonly groups: Groups,
     bind: (group: Group) => void,
+    private readonly isBinding: (group: Group) => boolean,
   ) {
     const { daemons } = compiled;
     this.identities = daemons.map(({ namespace, labels: podLabels }) => groups.identity(namespace, podLabels));
@@ -39,6 +45,40 @@ export class DaemonPods {
       return terms.map((term) => groups.term('antiAffinity', term, this.identities[d]!));
     });
     for (const groupsOfOne of this.own) groupsOfOne.forEach(bind);
+  }
+
+  /**
+   * Topology keys other than the host name of spread and anti-affinity rules that count DaemonSet pods. Every new node
+   * needs one fixed value of each, so that it is known which domain counts its DaemonSet pods.
+   */
+  get keys(): readonly string[] {
+    return (this.domainKeys ??= [
+      ...new Set(this.rules.flat().flatMap(({ key, hostname }) => (hostname ? [] : [key]))),
+    ].sort());
+  }
+
+  /** By DaemonSet: the required rules that count its pods, in the domain of the node or, for a spread, on it. */
+  private get rules(): readonly (readonly Group[])[] {
+    return (this.counting ??= this.identities.map((identity, d) =>
+      [...this.groups.matching(identity).filter(this.isBinding), ...this.own[d]!].filter(
+        ({ kind, hostname }) => kind === 'spread' || (kind === 'antiAffinity' && !hostname),
+      ),
+    ));
+  }
+
+  get arePartners(): boolean {
+    return this.rules.some(({ length }) => length > 0);
+  }
+
+  /** The DaemonSets with such rules whose pods run on new nodes of the profile. */
+  partnersOn(profile: Profile): readonly number[] {
+    if (!this.arePartners) return emptyList;
+    let known = this.partners.get(profile);
+    if (known === undefined) {
+      known = this.runningOn(profile).filter((d) => this.rules[d]!.length > 0);
+      this.partners.set(profile, known);
+    }
+    return known;
   }
 
   /**
@@ -149,7 +189,7 @@ export class DaemonPods {
       const [d] = this.selectedBy(group);
       const own = rules.matched.includes(group) ? 1 : 0;
       const there = d === undefined ? 0 : this.count(group, this.runningOn(profile));
-      if (d !== undefined && there + own > group.maxSkew + this.leastOnNew(group)) {
+      if (d !== undefined && there + own > group.maxSkew + this.leastOnHosts(group)) {
         return this.conflictWhere(
           d,
           group,
@@ -160,11 +200,18 @@ export class DaemonPods {
     return undefined;
   }
 
-  /** The least number of selected pods that every new node has from the start. */
-  leastOnNew(group: Group): number {
+  /** The least number of selected pods on any node, existing ones included. */
+  private leastOnHosts(group: Group): number {
+    return this.counts?.least(group) ?? this.leastOnNew(group);
+  }
+
+  /** The least number of selected pods that every new node has from the start; in this domain, if one is given. */
+  leastOnNew(group: Group, domain?: string): number {
     if (this.selectedBy(group).length === 0) return 0;
     let least = Infinity;
+    const key = this.compiled.space.find(group.key);
     for (const profile of this.compiled.universe.profiles) {
+      if (domain !== undefined && (key === undefined || profile.values[key] !== domain)) continue;
       if (!includesNode(group, profile.values, profile.pool.taints)) continue;
       least = Math.min(least, this.count(group, this.runningOn(profile)));
     }
@@ -178,7 +225,7 @@ export class DaemonPods {
     if (this.selectedBy(group).length === 0) return group.maxSkew;
     let most = 0;
     for (const profile of new Set(profilesOf())) most = Math.max(most, this.count(group, this.runningOn(profile)));
-    return group.maxSkew + this.leastOnNew(group) - most;
+    return group.maxSkew + this.leastOnHosts(group) - most;
   }
 
   private conflictWhere(d: number, group: Group, text: (name: string) => string): DaemonConflict {

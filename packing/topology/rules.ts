@@ -83,7 +83,12 @@ export class RuleBook {
         for (const group of carried) this.binding.add(group);
       }
     }
-    this.daemonPods = new DaemonPods(compiled, groups, (group) => this.binding.add(group));
+    this.daemonPods = new DaemonPods(
+      compiled,
+      groups,
+      (group) => this.binding.add(group),
+      (group) => this.binding.has(group),
+    );
   }
 
   /** Records a required rule of running pods. */
@@ -131,8 +136,9 @@ export class RuleBook {
   }
 
   private keysOf(carried: readonly Group[], matched: readonly Group[]): readonly string[] {
-    if (carried.length + matched.length === 0) return emptyList;
-    const keys = new Set<string>();
+    const { keys: ofDaemons } = this.daemonPods;
+    if (carried.length + matched.length === 0) return ofDaemons;
+    const keys = new Set(ofDaemons);
     for (const group of carried) if (!group.hostname) keys.add(group.key);
     for (const group of matched) {
       if (group.hostname || !this.binding.has(group)) continue;

@@ -20,6 +20,8 @@ interface Tally {
   total: number;
   /** Whether running pods are counted. */
   hasRunning: boolean;
+  /** What counted by domain before the pass placed anything. */
+  before: Pick<Tally, 'selected' | 'owners'> | undefined;
   /** Cached count of the emptiest domain; undefined after a change. */
   least: number | undefined;
 }
@@ -46,6 +48,9 @@ export class TopologyCounts {
   /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
   private readonly leastOfHosts = new Map<Group, number>();
+  private readonly leastOnNew = new Map<Group, Map<string, number>>();
+  /** New nodes whose DaemonSet pods are counted. */
+  private launchedNodes = 0;
   private eligible = new Map<Group, readonly string[]>();
   /**
    * New nodes whose domains count now, in addition to those of existing nodes; undefined: the domains of every node
@@ -59,7 +64,9 @@ export class TopologyCounts {
     private readonly compiled: Compiled,
     private readonly nodes: readonly NodeForTopology[],
     readonly daemonPods?: DaemonPods,
-  ) {}
+  ) {
+    if (daemonPods !== undefined) daemonPods.counts = this;
+  }
 
   private tally(group: Group): Tally {
     while (this.tallies.length <= group.index) this.tallies.push(undefined);
@@ -70,6 +77,7 @@ export class TopologyCounts {
       free: new Map(),
       total: 0,
       hasRunning: false,
+      before: undefined,
       least: undefined,
     });
   }
@@ -149,6 +157,7 @@ export class TopologyCounts {
     for (const tally of this.tallies) {
       if (tally === undefined) continue;
       tally.hasRunning = tally.total > 0;
+      tally.before = { selected: new Map(tally.selected), owners: new Map(tally.owners) };
       if (tally.group.kind === 'spread') tally.free.clear();
     }
   }
@@ -173,6 +182,45 @@ export class TopologyCounts {
   /** Counts pods on a node to be launched with this profile, for the keys that the rules fix. */
   recordLaunch(rules: Rules, pods: number, profile: Profile, host?: string): void {
     this.record(rules, pods, siteOf(profile, host), (key) => rules.keys.includes(key));
+  }
+
+  /**
+   * Counts the DaemonSet pods of a new node of this profile for spread and anti-affinity by domains other than hosts; a
+   * negative number removes them.
+   */
+  recordDaemons(profile: Profile, nodes: number): void {
+    this.launchedNodes += nodes;
+    for (const daemon of this.daemonPods?.partnersOn(profile) ?? []) {
+      const { matched, keepsOff } = this.daemonPods!.countedBy(daemon);
+      const site = siteOf(profile);
+      for (const group of matched) {
+        const domain = group.kind === 'affinity' ? undefined : this.domainOfDaemons(site, group);
+        if (domain !== undefined && this.includesSite(group, site)) this.addSelected(group, domain, nodes);
+      }
+      for (const group of keepsOff) {
+        const domain = this.domainOfDaemons(site, group);
+        if (domain !== undefined) this.addOwner(group, domain, nodes);
+      }
+    }
+  }
+
+  /** Whether anti-affinity of pods that this pass has placed, or of DaemonSets, keeps the DaemonSet pods of a new node apart. */
+  admitsDaemons(profile: Profile): boolean {
+    const site = siteOf(profile);
+    const isFree = (group: Group, counted: 'selected' | 'owners'): boolean => {
+      const domain = group.kind === 'antiAffinity' ? this.domainOfDaemons(site, group) : undefined;
+      const tally = this.tallies[group.index];
+      if (domain === undefined || tally === undefined) return true;
+      return (tally[counted].get(domain) ?? 0) <= (tally.before?.[counted].get(domain) ?? 0);
+    };
+    return (this.daemonPods?.partnersOn(profile) ?? []).every((daemon) => {
+      const { matched, keepsOff } = this.daemonPods!.countedBy(daemon);
+      return matched.every((group) => isFree(group, 'owners')) && keepsOff.every((group) => isFree(group, 'selected'));
+    });
+  }
+
+  private domainOfDaemons(site: Site, group: Group): string | undefined {
+    return group.hostname ? undefined : this.domainAt(site, group, (key) => this.daemonPods!.keys.includes(key));
   }
 
   private domainAt(
@@ -222,7 +270,24 @@ export class TopologyCounts {
     const domains = this.domains(group);
     if (domains.length < group.minDomains || domains.length === 0) return 0;
     let least = Infinity;
-    for (let i = 0; i < domains.length; i++) least = Math.min(least, selected.get(domains[i]!) ?? 0);
+    for (const domain of domains) least = Math.min(least, selected.get(domain) || this.onNewNodes(group, domain));
+    return least;
+  }
+
+  /** What a domain without a node has as soon as it has one: kube-scheduler does not know it before. */
+  private onNewNodes(group: Group, domain: string): number {
+    if (this.launchedNodes === 0 || this.daemonPods === undefined) return 0;
+    let byDomain = this.leastOnNew.get(group);
+    if (byDomain === undefined) this.leastOnNew.set(group, (byDomain = new Map<string, number>()));
+    let least = byDomain.get(domain);
+    if (least === undefined) {
+      const key = this.compiled.space.find(group.key);
+      const isThere = this.nodes.some(
+        ({ kind: { values, taints } }) =>
+          key !== undefined && values[key] === domain && includesNode(group, values, taints),
+      );
+      byDomain.set(domain, (least = isThere ? 0 : this.daemonPods.leastOnNew(group, domain)));
+    }
     return least;
   }
 

@@ -3,6 +3,8 @@ import { add, some, zones, type Draft, type Trait } from './corner-draft.js';
 import {
   capacityTypeKey,
   container,
+  daemonSet,
+  hostnameKey,
   inValues,
   instanceTypeKey,
   kwok,
@@ -123,6 +125,47 @@ export const extensions: Readonly<Record<string, Trait>> = {
       draft.pods.push(pod(`${name}-${i}`, { app: name }, requestsOf('50m', '32Mi'), volumesOf(claims)));
     }
   },
+  daemonPartners: (draft, name, count) => {
+    const { random } = draft;
+    const key = random.pick([zoneKey, zoneKey, hostnameKey, 'example.com/rack']);
+    for (const { options } of draft.pools)
+      options.labels = { ...options.labels, 'example.com/rack': random.pick(['x', 'y']) };
+    if (random.chance(0.5)) draft.pools.push({ name: `agents-${name}`, options: { requirements: [], labels: { agents: name, 'example.com/rack': 'z' } } }); // prettier-ignore
+    const nodeSelector = random.pick<Record<string, string>>([
+      {},
+      { agents: name },
+      { [capacityTypeKey]: 'spot' },
+      { [zoneKey]: random.pick(zones) },
+      { [instanceTypeKey]: random.pick(draft.catalogue).name },
+    ]);
+    const term = (app: string) => ({
+      labelSelector: { matchLabels: { app } },
+      topologyKey: key,
+      namespaceSelector: {},
+    });
+    const apart = (app: string) => ({
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(app)] },
+    });
+    const daemon = `${name}-agent`;
+    const affinity = random.chance(0.2) ? { affinity: apart(name) } : {};
+    draft.objects.push(daemonSet(daemon, requestsOf('100m', '64Mi'), { nodeSelector, ...affinity }));
+    for (let i = random.int(0, 2); i > 0; i--) agentNode(draft, `${name}-${i}`, daemon);
+    const partner = random.pick(['apart', 'near', 'spread', 'spread'] as const);
+    const before = draft.pods.length;
+    if (partner === 'apart') add(draft, name, Math.min(count, 6), { affinity: apart(daemon) });
+    else if (partner === 'near') {
+      add(draft, name, count, {
+        affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(daemon)] } },
+      });
+    } else {
+      const labelSelector = { matchExpressions: [{ key: 'app', operator: 'In' as const, values: [name, daemon] }] };
+      const constraint = { maxSkew: random.int(1, 2), topologyKey: key, whenUnsatisfiable: 'DoNotSchedule' as const };
+      add(draft, name, count, { topologySpreadConstraints: [{ ...constraint, labelSelector }] });
+      // A spread counts pods of its own namespace alone.
+      for (const each of draft.pods.slice(before)) each.metadata.namespace = 'kube-system';
+    }
+    add(draft, `${name}-others`, count, {});
+  },
   spotRatio: (draft, name, count) => {
     const { random } = draft;
     draft.pools.push({ name: `mixed-${name}`, options: { weight: 50, requirements: [] } });
@@ -140,6 +183,24 @@ export const extensions: Readonly<Record<string, Trait>> = {
     add(draft, name, count, {});
   },
 };
+
+/** A node on which the DaemonSet runs, or on which it is to run once the node is initialized. */
+function agentNode(draft: Draft, name: string, daemon: string): void {
+  const { random } = draft;
+  const type = random.pick(draft.catalogue);
+  const initialized = random.chance(0.5);
+  const pool = random.pick(draft.pools);
+  const labels = { ...nodeLabels(type, random.pick(type.offerings)), ...pool.options.labels };
+  const allocatable = { pods: '110', ...type.resources };
+  draft.objects.push(...runningNode({ name, pool: pool.name, labels, allocatable, initialized }));
+  if (!initialized || random.chance(0.3)) return;
+  const made = pod(`${daemon}-${name}`, { app: daemon }, requestsOf('100m', '64Mi'), { nodeName: name });
+  made.metadata.namespace = 'kube-system';
+  made.metadata.ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'DaemonSet', name: daemon, uid: `ds-${daemon}`, controller: true },
+  ];
+  draft.objects.push(made);
+}
 
 function volumeClaim(draft: Draft, name: string): string {
   draft.objects.push({

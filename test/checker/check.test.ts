@@ -1036,6 +1036,17 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['pod-affinity'],
     },
     {
+      says: 'in the zone of another new node where a DaemonSet runs that the pod keeps away',
+      objects: [
+        pool,
+        agent({ nodeSelector: { 'node.kubernetes.io/instance-type': 'm-4x' } }),
+        app('p1', everywhere(antiAffinity(zoneKey, 'agent'))),
+        app('p2'),
+      ],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x'] }), claim({ pods: ['p2'], types: ['m-4x'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
       says: 'beside a pod that stays on a node that is being deleted',
       objects: [pool, ...draining, app('r1', { nodeName: 'n1' }, 'db'), app('p1', antiAffinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),

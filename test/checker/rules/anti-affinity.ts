@@ -1,4 +1,5 @@
 import type { PodAffinityTerm } from '../../../api/kubernetes.js';
+import { hostnameKey } from '../catalogue.js';
 import { normalKey } from '../selectors.js';
 import type { FinalNode, Placement } from '../placement.js';
 import type { PodClass } from '../pods.js';
@@ -40,20 +41,29 @@ export function checkAntiAffinity(placement: Placement): Violation[] {
   return [...violations, ...placement.nodes.flatMap((node) => besideDaemons(placement, node))];
 }
 
-/** Pods on a node where a DaemonSet will run that they keep away, or that keeps them away. */
-function besideDaemons({ cluster }: Placement, node: FinalNode): Violation[] {
-  const keepsOff = (owner: PodClass, other: PodClass): boolean =>
+/** Pods in a domain where a DaemonSet will run that they keep away, or that keeps them away. */
+function besideDaemons({ cluster, nodes }: Placement, node: FinalNode): Violation[] {
+  const keepsOff = (owner: PodClass, other: PodClass, there: FinalNode): boolean =>
     (owner.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some(
-      (term) => node.labels(normalKey(term.topologyKey)) !== undefined && termSelects(cluster, term, owner, other),
+      (term) => mayShare(node, there, normalKey(term.topologyKey)) && termSelects(cluster, term, owner, other),
     );
   return [...node.placed.keys()].flatMap((podClass) =>
-    [...node.daemons.keys()]
-      .filter((daemon) => keepsOff(podClass, daemon) || keepsOff(daemon, podClass))
-      .map(({ example }) => {
-        const message = `shares its node with the pod ${example} that anti-affinity keeps apart from it`;
-        return { rule: 'pod-anti-affinity', node: node.name, pod: podClass.example, message } as const;
-      }),
+    nodes.flatMap((there) =>
+      [...there.daemons.keys()]
+        .filter((daemon) => keepsOff(podClass, daemon, there) || keepsOff(daemon, podClass, there))
+        .map(({ example }) => {
+          const message = `shares a domain with the pod ${example} on ${there.name} that anti-affinity keeps apart from it`;
+          return { rule: 'pod-anti-affinity', node: node.name, pod: podClass.example, message } as const;
+        }),
+    ),
   );
+}
+
+/** Whether the nodes are in one domain, or may come to be. */
+function mayShare(node: FinalNode, there: FinalNode, key: string): boolean {
+  if (key === hostnameKey) return node === there;
+  const values = there.labels(key) ?? [];
+  return (node.labels(key) ?? []).some((value) => values.includes(value));
 }
 
 function keyLabels(term: PodAffinityTerm, owner: PodClass): (string | undefined)[] {

@@ -1,6 +1,6 @@
 import type { LabelSelector, TopologySpreadConstraint } from '../../../api/kubernetes.js';
 import { hostnameKey } from '../catalogue.js';
-import { type FinalNode, type Launch, type Placement, launchesOf, mayFitLabels } from '../placement.js';
+import { type FinalNode, type Launch, type Placement, daemonsOn, launchesOf, mayFitLabels } from '../placement.js';
 import { fixedLabels } from '../prices.js';
 import type { PodClass } from '../pods.js';
 import { normalKey, selectorMatches, untolerated } from '../selectors.js';
@@ -129,7 +129,6 @@ function judge(
   const final = new Map<string, number>(); // sure to be there in the end
   const early = new Map<string, number>(); // running, or counted
   for (const node of eligible) addDaemons(group, node, final, early);
-  if (group.key !== hostnameKey && counted === 'the group') addAt(final, [...pools.domains(group)], 0);
   for (const [podClass, at] of spots) {
     if (podClass.namespace !== group.owner.namespace || !selectorMatches(group.selector, podClass.labels)) continue;
     for (const { node, running, placed } of at) {
@@ -139,14 +138,21 @@ function judge(
       addAt(early, node.labels(group.key) ?? [], running + (isCounted ? placed : 0));
     }
   }
+  if (counted === 'the group') addOpenDomains(group, pools, final);
   const enough = final.size > 0 && final.size >= (group.constraint.minDomains ?? 1);
   return report(group, spots, early, (enough ? Math.min(...final.values()) : 0) + group.constraint.maxSkew);
 }
 
-/** The domain of the node, with pods of DaemonSets that are still to come to it; those are counted by host alone. */
+/** Domains without a node count nothing; once they have one, they have that node's pods of DaemonSets. */
+function addOpenDomains(group: Group, pools: PoolLaunches, final: Map<string, number>): void {
+  if (group.key === hostnameKey) return;
+  for (const [domain, least] of pools.domains(group)) if (!final.has(domain)) final.set(domain, least);
+}
+
+/** The domain of the node, with pods of DaemonSets that are still to come to it. */
 function addDaemons(group: Group, node: FinalNode, final: Map<string, number>, early: Map<string, number>): void {
   addAt(final, certain(group, node), 0);
-  for (const [daemon, comes] of group.key === hostnameKey ? node.daemons : []) {
+  for (const [daemon, comes] of node.daemons) {
     if (daemon.namespace !== group.owner.namespace || !selectorMatches(group.selector, daemon.labels)) continue;
     addAt(early, node.labels(group.key) ?? [], 1);
     if (comes === 'sure') addAt(final, certain(group, node), 1);
@@ -193,8 +199,10 @@ function report(
 /** What the NodePools could launch, for the domains that there could be. */
 class PoolLaunches {
   private readonly byPool: { launches: readonly Launch[]; taints: FinalNode['taints'] }[] = [];
+  private readonly daemonSets: Placement['cluster']['daemonSets'];
 
   constructor(placement: Placement) {
+    this.daemonSets = placement.cluster.daemonSets;
     const types = [...placement.types.values()];
     for (const pool of placement.cluster.pools.values()) {
       if (pool.spec.replicas !== undefined || pool.metadata.deletionTimestamp !== undefined) continue;
@@ -207,8 +215,13 @@ class PoolLaunches {
     }
   }
 
-  domains(group: Group): ReadonlySet<string> {
-    const found = new Set<string>();
+  /** By domain: how many pods of DaemonSets that count a new node there has at least. */
+  domains(group: Group): ReadonlyMap<string, number> {
+    const found = new Map<string, number>();
+    const chosen = this.daemonSets.filter(
+      ({ metadata: { namespace = 'default' }, spec: { template } }) =>
+        namespace === group.owner.namespace && selectorMatches(group.selector, template.metadata?.labels ?? {}),
+    );
     for (const { launches, taints } of this.byPool) {
       if (
         untolerated(taints, group.owner.spec.tolerations) !== undefined &&
@@ -218,10 +231,12 @@ class PoolLaunches {
       }
       for (const launch of launches) {
         const values = launch.labels(group.key) ?? [];
-        if (values.every((value) => found.has(value))) continue;
+        const known = Math.min(...values.map((value) => found.get(value) ?? Infinity));
+        if (known === 0) continue;
         if (!isEligible(group, { labels: launch.labels, name: 'a new node', taints })) continue;
         if (!holdsAlone(launch, group.owner)) continue;
-        values.forEach((value) => found.add(value));
+        const daemons = daemonsOn(chosen, launch.labels, taints, 'a new node').length;
+        values.forEach((value) => found.set(value, Math.min(daemons, found.get(value) ?? Infinity)));
       }
     }
     return found;
