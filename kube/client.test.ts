@@ -38,20 +38,51 @@ describe('a client from a kubeconfig', () => {
     expect(() => createKubeClient({ kubeconfig })).not.toThrow(/hunter2/);
   });
 
-  const write = (user: object, context: object = { cluster: 'c', user: 'u' }): string => {
+  const write = (user: object, context: object = { cluster: 'c', user: 'u' }, cluster?: object): string => {
     const path = join(folder, 'config');
     const { port } = server.address() as AddressInfo;
     const config = {
       apiVersion: 'v1',
       kind: 'Config',
       'current-context': 'x',
-      clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}/` } }],
+      clusters: [{ name: 'c', cluster: cluster ?? { server: `http://127.0.0.1:${port}/` } }],
       users: [{ name: 'u', user }],
       contexts: [{ name: 'x', context }],
     };
     writeFileSync(path, JSON.stringify(config));
     return path;
   };
+
+  test.each([
+    [{}, 'clusters[0].cluster.server is missing'],
+    [{ server: 'ftp://a' }, 'clusters[c].cluster.server: is no address, such as https://10.0.0.1:6443'],
+    [{ server: 'http://[' }, 'clusters[c].cluster.server: is no address'],
+    [{ server: 'https://me:hunter2@a' }, 'clusters[c].cluster.server: has a user name or password'],
+    [{ server: 'https://a', 'proxy-url': 'hunter2' }, 'clusters[c].cluster.proxy-url: is no address'],
+  ])('a kubeconfig with cluster %j is refused by its field', (cluster, said) => {
+    const kubeconfig = write({}, undefined, cluster);
+    expect(() => createKubeClient({ kubeconfig })).toThrow(`${kubeconfig}: `);
+    expect(() => createKubeClient({ kubeconfig })).toThrow(said);
+    expect(() => createKubeClient({ kubeconfig })).not.toThrow('hunter2');
+  });
+
+  test.each<[string, object, string]>([
+    ['a file that does not exist', { 'client-certificate': '/nope/c', 'client-key': '/nope/k' }, '/nope/c'],
+    ['a certificate that is none', { 'client-certificate-data': 'QUJD', 'client-key-data': 'QUJD' }, 'PEM'],
+    ['an exec plugin that does not exist', { exec: { command: 'nope-nope' } }, 'spawn nope-nope ENOENT'],
+    ['an exec plugin that prints anything else', { exec: { command: 'echo', args: ['hunter2'] } }, 'no ExecCredential'],
+  ])('credentials with %s are named with their user, and what a plugin prints is not shown', async (_, user, said) => {
+    const api = { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' };
+    const given = 'exec' in user ? { exec: { ...api, ...(user.exec as object) } } : user;
+    const client = createKubeClient({ kubeconfig: write(given) });
+    const error: unknown = await client.serverVersion().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringMatching(new RegExp(`no credentials of user "u" of the kubeconfig: .*${said}`)) as unknown,
+    });
+    expect(String(error)).not.toContain('hunter2');
+    client.close();
+  });
 
   test('a client sends its token and user agent', async () => {
     const client = createKubeClient({ kubeconfig: write({ token: 't1' }), userAgent: 'stowage/1' });

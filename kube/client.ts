@@ -1,7 +1,9 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { parserMessageOf } from '../core/error-message.js';
 import type http from 'node:http';
 import type https from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { messageOf, parserMessageOf } from '../core/error-message.js';
+import { cutText, listedNames, onOneLine } from '../core/text.js';
 import { createApi } from './client-api.js';
 import { createTransport } from './client-transport.js';
 import type { Connection, Credentials } from './client-transport.js';
@@ -81,24 +83,46 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
     else if (kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromFile(kubeconfig);
   } catch (error) {
-    const { code, path = where } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new KubeconfigError(`${path}: no such file`);
-    throw new KubeconfigError(`${where}: no kubeconfig can be read from it: ${parserMessageOf(error)}`);
+    throw new KubeconfigError(whyUnreadable(where, error));
   }
   const cluster = config.getCurrentCluster();
   if (kubeconfig === undefined && cluster?.server === 'http://localhost:8080')
     throw new KubeconfigError(`there is no kubeconfig (--kubeconfig): ${foundBy}`);
   if (cluster === null) {
-    const names = config.contexts.map(({ name }) => name).join(', ');
+    const names = listedNames(config.contexts.map(({ name }) => name));
+    const { currentContext }: { readonly currentContext: unknown } = config;
+    const current = cutText(String(currentContext), 100);
     throw new KubeconfigError(
-      `${where}: the current context "${config.currentContext}" has no cluster; its contexts: ${names || 'none'}`,
+      `${where}: the current context "${current}" has no cluster; its contexts: ${cutText(names, 300) || 'none'}`,
     );
   }
+  for (const [field, value] of Object.entries({ server: cluster.server, 'proxy-url': cluster.proxyUrl }))
+    if (value !== undefined) checkAddress(`${where}: clusters[${cluster.name}].cluster.${field}`, value);
   // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless this check is disabled.
   config.clusters = config.clusters.map((each) =>
     each.server.startsWith('http:') ? { ...each, skipTLSVerify: true } : each,
   );
   return config;
+}
+
+function whyUnreadable(where: string, error: unknown): string {
+  const { code, path = where } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `${path}: no such file`;
+  const why = isMissingField.test(messageOf(error)) ? messageOf(error) : parserMessageOf(error);
+  return `${where}: no kubeconfig can be read from it: ${why}`;
+}
+
+/** An error of client-node that quotes no value. */
+const isMissingField = /^\w+\[\d+\](\.\w+)* is missing$/;
+
+/** Addresses are shown in messages: a server with a password, which may be a user's in place, is not accepted. */
+function checkAddress(field: string, value: string): void {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isServer = field.endsWith('.server');
+  const isKnown = (isServer ? /^https?:$/ : /^(https?|socks\w*):$/).test(url?.protocol ?? '');
+  if (!isKnown || url?.host === '') throw new KubeconfigError(`${field}: is no address, such as https://10.0.0.1:6443`);
+  if (isServer && `${url?.username}${url?.password}` !== '')
+    throw new KubeconfigError(`${field}: has a user name or password, which belong in users[].user`);
 }
 
 function createConnection(load: () => KubeConfig): Connection {
@@ -107,10 +131,15 @@ function createConnection(load: () => KubeConfig): Connection {
   let cached: { readonly credentials: Promise<Credentials>; readonly until: number } | undefined;
   const read = async (): Promise<Credentials> => {
     const request: https.RequestOptions = {};
-    await config.applyToHTTPSOptions(request);
+    const tls = await reading(config, async () => {
+      await config.applyToHTTPSOptions(request);
+      const picked = pick(request, ['ca', 'cert', 'key', 'passphrase', 'servername', 'rejectUnauthorized']);
+      createSecureContext(picked);
+      return picked;
+    });
     return {
       headers: headersOf(request),
-      tls: pick(request, ['ca', 'cert', 'key', 'passphrase', 'servername', 'rejectUnauthorized']),
+      tls,
       ...(cluster.proxyUrl === undefined ? {} : { agent: request.agent as http.Agent }),
     };
   };
@@ -127,6 +156,17 @@ function createConnection(load: () => KubeConfig): Connection {
       return cached.credentials;
     },
   };
+}
+
+/** What an exec plugin prints may be a token: an error in it is not quoted. */
+async function reading<T>(config: KubeConfig, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const isOutput = error instanceof SyntaxError || error instanceof TypeError;
+    const why = isOutput ? 'the output of its plugin is no ExecCredential' : onOneLine(messageOf(error));
+    throw new Error(`no credentials of user "${config.getCurrentUser()?.name ?? ''}" of the kubeconfig: ${why}`);
+  }
 }
 
 function headersOf(request: https.RequestOptions): Record<string, string> {

@@ -1,3 +1,4 @@
+import { showFound } from '../api/schema/issues.js';
 import { readCommitments, type Commitment } from '../api/stowage/commitments.js';
 import type { CloudProvider } from '../cloud/port.js';
 import type { PackingSettings } from '../packing/types.js';
@@ -96,7 +97,7 @@ function textOf(value: string): unknown {
 }
 
 function spreadIn(document: unknown, where: string): z.output<typeof spread> {
-  if (!isRecord(document)) throw new SettingsError(`${where}: found ${shown(document)}, must be an object`);
+  if (!isRecord(document)) throw new SettingsError(`${where}: found ${showFound(document)}, must be an object`);
   if ('podTopologySpread' in document) return parsed(ownForm, document, where, '').podTopologySpread;
   const { profiles } = parsed(schedulersForm, document, where, '');
   const at = profiles.findIndex(({ schedulerName }) => schedulerName === 'default-scheduler');
@@ -114,7 +115,7 @@ function parsed<T extends z.ZodType>(schema: T, value: unknown, where: string, p
   const problems = result.error.issues.map((issue) => {
     const field = issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
     const unknown = issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : undefined;
-    const found = unknown ?? shown(issue.input);
+    const found = unknown ?? showFound(issue.input);
     const allowed = unknown === undefined ? issue.message : 'allowed are maxSkew, topologyKey and whenUnsatisfiable';
     return `${where}: ${`${path}${field}`.replace(/^\./, '')}: found ${found}, ${allowed}`;
   });
@@ -122,5 +123,3 @@ function parsed<T extends z.ZodType>(schema: T, value: unknown, where: string, p
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf } from '../core/error-message.js';
-import { quoted } from '../core/text.js';
+import { cutText, longestMessage, quoted } from '../core/text.js';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
 import { orderPolicies } from '../core/orders.js';
@@ -282,6 +282,9 @@ export function karpenterLease(settings: Settings): NamespacedName {
 /** Invalid settings; the message names all of them, and how each is given. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
+  constructor(message: string) {
+    super(cutText(message, longestMessage));
+  }
 }
 
 /** Proxy variables may be lower case. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { showFound } from '../schema/issues.js';
 
 /**
  * Prepaid capacity of an account, which is planned at the marginal price of using it (instance-types/commitments).
@@ -98,8 +99,7 @@ function textOf(issue: Issue): string {
   if (issue.code === 'unrecognized_keys')
     return `found ${issue.keys.map((key) => `"${key}"`).join(', ')}, which is not a field`;
   const input = issue.code === 'invalid_union' ? kindOf(issue.input) : issue.input;
-  const found = input === undefined ? 'nothing' : shown(input);
-  return `found ${found}, ${allowedBy(issue)}`;
+  return `found ${showFound(input)}, ${allowedBy(issue)}`;
 }
 
 const kindOf = (input: unknown): unknown =>
@@ -120,9 +120,4 @@ function allowedBy(issue: Issue): string {
     default:
       return issue.message;
   }
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

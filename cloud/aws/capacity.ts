@@ -31,7 +31,7 @@ interface MachineResources {
 
 /** Capacity and overhead of a node of this type (instance-types/capacity). */
 export function machineResources(info: InstanceTypeInfo, settings: CapacitySettings): MachineResources {
-  const { knownCapacity = (_resource, promised) => promised } = settings;
+  const { knownCapacity = (_resource: string, promised: number): number => promised } = settings;
   const expected = {
     cpu: vcpusOf(info) * 1000,
     memory: machineMemory(info),

@@ -1,7 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { cutText } from '../../core/text.js';
-import { targets, type Target } from './fuzz/targets.js';
+import { secret, targets, type Target } from './fuzz/targets.js';
 
 /** Cases of the quickest readers; `STOWAGE_FUZZ_CASES=1000000` plays more. */
 const cases = Number(process.env['STOWAGE_FUZZ_CASES'] ?? 3000);
@@ -27,6 +27,7 @@ function wrongWith({ read, refusals }: Target, input: unknown): string | undefin
         .join('')}`;
     if (message.length > longestMessage)
       return `its message has ${message.length} characters: ${cutText(message, 200)}`;
+    if (message.includes(secret)) return `its message has a secret: ${cutText(message, 200)}`;
     if (/\n\s+at /.test(message)) return `its message is a stack: ${cutText(message, 200)}`;
   }
   const { user } = process.cpuUsage(begun);
@@ -35,6 +36,12 @@ function wrongWith({ read, refusals }: Target, input: unknown): string | undefin
 
 // Rule `invariants/failures-are-contained`.
 describe('any outside input is parsed, or refused with a message, within a second', () => {
+  let warnings: jest.SpiedFunction<typeof process.emitWarning>;
+  beforeEach(() => {
+    warnings = jest.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  });
+  afterEach(() => warnings.mockRestore());
+
   test.each(targets)('$name', (target) => {
     const {
       failed,
@@ -61,6 +68,8 @@ describe('any outside input is parsed, or refused with a message, within a secon
         }
       : undefined;
     expect(found).toBeUndefined();
+    // Parsers quote their text in warnings.
+    expect(warnings).not.toHaveBeenCalled();
     expect(Object.prototype).not.toHaveProperty('polluted');
   });
 });

@@ -23,7 +23,7 @@ function customParts(custom: string | undefined): readonly MimePart[] {
 
 function isNodeConfig(text: string): boolean {
   try {
-    const document: unknown = parse(text);
+    const document: unknown = parse(text, { logLevel: 'error' });
     return document !== null && typeof document === 'object' && 'kind' in document && document.kind === 'NodeConfig';
   } catch {
     return false;

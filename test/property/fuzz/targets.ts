@@ -11,7 +11,8 @@ import { nodePools } from '../../../api/karpenter/node-pool.js';
 import { kwokNodeClasses } from '../../../api/kwok/kwok-node-class.js';
 import { disruptionPauses } from '../../../api/stowage/disruption-pause.js';
 import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
-import { UsageError } from '../../../cli/exit.js';
+import { exitStatus, UsageError } from '../../../cli/exit.js';
+import { failureOf } from '../../../cli/failure.js';
 import { convertObjects } from '../../../cli/convert/convert.js';
 import { loadObjects } from '../../../cli/objects/load.js';
 import { parseDocument, parseJson } from '../../../cli/objects/read-documents.js';
@@ -31,8 +32,12 @@ import { parseQuantity, QuantityError } from '../../../core/quantities.js';
 import { budgetProblems } from '../../../disruption/budgets/budget-problems.js';
 import { allowance } from '../../../disruption/budgets/budgets.js';
 import { policyProblems } from '../../../disruption/budgets/policy-problems.js';
-import { readSettings, SettingsError } from '../../../process/settings.js';
+import { createKubeClient } from '../../../kube/client.js';
+import { KeyRing } from '../../../process/encryption/key-ring.js';
+import { packingSettings } from '../../../process/packing-settings.js';
+import { describeSettings, readSettings, SettingsError } from '../../../process/settings.js';
 import { readDocument } from '../../../process/settings-files.js';
+import { connectOptions, readSettingsWithProfile } from '../../../process/temporal-options.js';
 import { changedValue, editedText } from './mutations.js';
 
 /** A reader of input from outside. */
@@ -45,6 +50,9 @@ export interface Target<Input = unknown> {
   /** How many cases stand for a thousand of the quickest readers. */
   readonly share?: number;
 }
+
+/** In the samples of what may hold secrets: no message has it. */
+export const secret = 'hunter2-hunter2-hunter2';
 
 const now = Date.parse('2026-11-03T10:30:00Z');
 
@@ -141,6 +149,18 @@ const customs = [
   '[settings.kubernetes]\nmax-pods = 3\n"kube-reserved" = { cpu = "100m" }\n[settings.kubernetes.node-labels]\n"a/b" = "c"\n',
 ];
 const families = ['AL2', 'AL2023', 'Bottlerocket', 'Windows2022', 'Custom'] as const;
+
+const kubeconfig = {
+  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'x' },
+  clusters: [{ name: 'c', cluster: { server: `https://10.0.0.1`, 'insecure-skip-tls-verify': true, 'proxy-url': 'http://10.0.0.2' } }],
+  users: [{ name: 'u', user: { token: secret, password: secret, exec: { command: 'a', args: [secret], env: null } } }],
+  contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+}; // prettier-ignore
+const profiles = `[profile.default]\naddress = "localhost:7233"\nnamespace = "n"\napi_key = "${secret}"\n[profile.default.tls]\ndisabled = true\n[profile.default.grpc_meta]\na = "${secret}"\n`; // prettier-ignore
+const keys = { current: 'a', keys: { a: Buffer.alloc(32, secret).toString('base64'), b: secret } };
+const spread = { defaultingType: 'List', defaultConstraints: [{ maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' }] }; // prettier-ignore
+const scheduler = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', profiles: [{ schedulerName: 'default-scheduler', pluginConfig: [{ name: 'PodTopologySpread', args: spread }] }] }; // prettier-ignore
+const commitments = { commitments: [{ kind: 'EC2InstanceSavingsPlan', name: 'a', perHour: 3, discount: 0.2, instanceFamily: 'm5' }] }; // prettier-ignore
 
 const target = <Input>(one: Target<Input>): Target => one as unknown as Target;
 
@@ -260,20 +280,74 @@ export const targets: readonly Target[] = [
   }),
   target({
     name: 'settings',
-    input: fc.tuple(
-      fc.constantFrom(
-        'BATCH_MAX_DURATION',
-        'TEMPORAL_ADDRESS',
-        'CLUSTER_NAME',
-        'FEATURE_GATES',
-        'VM_MEMORY_OVERHEAD_PERCENT',
-        'KUBE_CLIENT_QPS',
-        '__proto__',
+    input: fc.oneof(
+      fc.tuple(
+        fc.constantFrom('__proto__', ...describeSettings().map(({ name }) => name)),
+        editedText('10s', 'localhost:7233', '0.075', 'NodeRepair=true', '200'),
       ),
-      editedText('10s', 'localhost:7233', '0.075', 'NodeRepair=true', '200'),
+      fc.tuple(
+        fc.constantFrom('TEMPORAL_API_KEY', 'NOTIFY_URL', 'HTTPS_PROXY', 'NO_PROXY'),
+        editedText(secret, `https://a:${secret}@b/${secret}`),
+      ),
     ),
     read: ([name, value]) => readSettings({ CLUSTER_NAME: 'c', [name]: value }),
     refusals: [SettingsError],
+    share: 50,
+  }),
+  target({
+    name: 'profiles of Temporal',
+    input: editedText(profiles),
+    read: (text) => {
+      const environment = { CLUSTER_NAME: 'c', TEMPORAL_CONFIG_FILE: written(text) };
+      connectOptions(readSettingsWithProfile(environment), environment);
+    },
+    refusals: [SettingsError],
+    share: 50,
+  }),
+  target({
+    name: 'keys of payloads',
+    input: fc.oneof(
+      editedText(JSON.stringify(keys)),
+      changedValue(keys).map((value) => JSON.stringify(value)),
+    ),
+    read: (text) => new KeyRing({ file: written(text), now: () => now, onProblem: () => undefined }),
+    refusals: [SettingsError],
+    share: 50,
+  }),
+  target({
+    name: 'commitments and the configuration of kube-scheduler',
+    input: fc.oneof(
+      editedText(JSON.stringify(scheduler), JSON.stringify(commitments)),
+      changedValue(scheduler, commitments).map((value) => JSON.stringify(value)),
+    ),
+    read: (text) => {
+      const own = { PREFERENCE_POLICY: 'Respect', MIN_VALUES_POLICY: 'Strict', SCHEDULER_CONFIG: '' } as const;
+      const read = (each: object): void =>
+        void packingSettings({ ...own, COMMITMENTS_FILE: undefined, ...each }, { wellKnownLabels: [] });
+      try {
+        read({ COMMITMENTS_FILE: written(text) });
+      } finally {
+        read({ SCHEDULER_CONFIG: `${text}\n` });
+      }
+    },
+    refusals: [SettingsError],
+    share: 50,
+  }),
+  target({
+    name: 'kubeconfigs',
+    input: fc.oneof(
+      editedText(JSON.stringify(kubeconfig)),
+      changedValue(kubeconfig).map((value) => JSON.stringify(value)),
+    ),
+    read: (text) => {
+      try {
+        createKubeClient({ kubeconfig: written(text) }).close();
+      } catch (error) {
+        const { status, said } = failureOf(error);
+        throw status === exitStatus.badInput ? new UsageError(said) : error;
+      }
+    },
+    refusals: [UsageError],
     share: 50,
   }),
   target({
