@@ -5,7 +5,9 @@ import { labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { silentLog } from '../test/simulation/silent.js';
 import { watchClaimConditions } from './claim-conditions.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import type { Starter } from './starter.js';
 
 describe('pod events and consolidateAfter', () => {
@@ -13,6 +15,7 @@ describe('pod events and consolidateAfter', () => {
   let stop: () => void;
   let told: number;
   let failures: number;
+  let signals: DisruptSignals;
   const hearers = new Set<() => void>();
 
   beforeEach(async () => {
@@ -20,10 +23,12 @@ describe('pod events and consolidateAfter', () => {
     stop = () => undefined;
     told = 0;
     failures = 0;
+    signals = new DisruptSignals({ starter: { disrupt }, log: silentLog });
     world.kube.put('EC2NodeClass', nodeClass('default'));
   });
   afterEach(() => {
     stop();
+    signals.stop();
     world.stop();
   });
 
@@ -67,12 +72,15 @@ describe('pod events and consolidateAfter', () => {
       status: { phase: 'Running' },
     });
     await world.synced();
-    stop = watchClaimConditions({
-      ...world.deps,
-      starter: { disrupt } as unknown as Starter,
-      window: { idleMs: 1000, maxMs: 10_000 },
-      workflows: idleWorkflows,
-    });
+    stop = watchClaimConditions(
+      {
+        ...world.deps,
+        starter: {} as unknown as Starter,
+        window: { idleMs: 1000, maxMs: 10_000 },
+        workflows: idleWorkflows,
+      },
+      () => signals.signal(),
+    );
     // What stands at the start is told.
     await toldTimes(1);
   }

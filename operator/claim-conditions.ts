@@ -8,7 +8,6 @@ import { conditionOf, isTrue, timestamp, transitionOf, withCondition, withoutCon
 import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
-import { DisruptSignals } from './disrupt-signals.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
@@ -25,7 +24,7 @@ const longestWaitMs = 3_600_000;
  * `disrupt` whenever a node becomes consolidatable after a pod event: the condition alone does not show this, since
  * with a short consolidateAfter it stays unchanged.
  */
-export function watchClaimConditions(context: OperatorContext): () => void {
+export function watchClaimConditions(context: OperatorContext, signalDisrupt: () => void): () => void {
   const { cache, log } = context;
   const reporting = (reconcile: (name: string) => Promise<Requeue | undefined>) =>
     reportingRefusals(context, 'NodeClaim', reconcile);
@@ -34,14 +33,13 @@ export function watchClaimConditions(context: OperatorContext): () => void {
     reporting((name) => podEvent(context, name)),
     log,
   );
-  const signals = new DisruptSignals(context, 'a consolidatable node');
   /** By NodeClaim: the state of the last signal to `disrupt`. */
   const signalled = new Map<string, string>();
   const became = (claim: NodeClaim): void => {
     const { name = '' } = claim.metadata;
     if (signalled.get(name) === idleText(claim)) return;
     signalled.set(name, idleText(claim));
-    signals.signal();
+    signalDisrupt();
   };
   const idle = new WorkQueue(
     'writing Consolidatable',
@@ -71,7 +69,7 @@ export function watchClaimConditions(context: OperatorContext): () => void {
   all(idle);
   return () => {
     for (const stop of stops) stop();
-    for (const queue of [pods, idle, signals]) queue.stop();
+    for (const queue of [pods, idle]) queue.stop();
   };
 }
 

@@ -52,7 +52,6 @@ describe("the operator's workflows for NodeClaims", () => {
       },
       claimChanged: note('claimChanged', (uid: string) => uid),
       nodeChanged: note('nodeChanged', (uid: string) => uid),
-      disrupt: note('disrupt', () => ''),
       podsPending: note('podsPending', () => ''),
     };
     const own = {
@@ -90,7 +89,7 @@ describe("the operator's workflows for NodeClaims", () => {
     );
     await world.synced();
 
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     for (const call of ['claimChanged', 'launchNode', 'expireNode', 'terminateNode']) await seen(call);
 
     expect(calls.sort()).toEqual([
@@ -109,7 +108,7 @@ describe("the operator's workflows for NodeClaims", () => {
     world.kube.put('NodeClaim', claim('ours'));
     await world.synced();
 
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('launchNode ours');
 
     expect(calls).toEqual(['launchNode ours']);
@@ -122,7 +121,7 @@ describe("the operator's workflows for NodeClaims", () => {
     const node = { metadata: { name: 'n1', labels: { [labels.registered]: 'true' } }, spec: { providerID: 'fake:///a/i-1' } }; // prettier-ignore
     world.kube.put('Node', node);
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('expireNode c1');
     expect(calls.filter((call) => call.startsWith('launchNode'))).toEqual([]);
 
@@ -147,7 +146,7 @@ describe("the operator's workflows for NodeClaims", () => {
       spec: { providerID: 'fake:///a/i-1' },
     });
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
 
     await world.kube.delete('Node', { name: 'n1' });
 
@@ -164,7 +163,7 @@ describe("the operator's workflows for NodeClaims", () => {
     world.kube.put('Node', { ...node, metadata: { ...node.metadata, finalizers: ['example.com/registry'] } });
     world.kube.put('NodeClaim', claim('c2', { metadata }));
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('terminateNode c2');
     expect(calls.filter((call) => call.startsWith('terminateNode'))).toEqual(['terminateNode c2']);
 
@@ -184,7 +183,7 @@ describe("the operator's workflows for NodeClaims", () => {
     }
     await world.synced();
 
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('nodeChanged');
 
     expect(calls.filter((call) => call.startsWith('nodeChanged'))).toEqual(['nodeChanged uid-joined']);
@@ -194,7 +193,7 @@ describe("the operator's workflows for NodeClaims", () => {
     world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
     world.kube.put('NodeClaim', claim('c1'));
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('launchNode c1');
     expect(calls).not.toContain('nodeChanged uid-c1');
 
@@ -209,7 +208,7 @@ describe("the operator's workflows for NodeClaims", () => {
     const condition = { type: 'Ready', status: 'False' as const, lastHeartbeatTime: created };
     world.kube.put('Node', { ...node, status: { conditions: [condition] } });
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     await seen('nodeChanged uid-c1');
     calls.length = 0;
 
@@ -233,7 +232,7 @@ describe("the operator's workflows for NodeClaims", () => {
       });
     for (const name of ['soon', 'late']) world.kube.put('NodeClaim', claim(name, status(`fake:///a/${name}`)));
     await world.synced();
-    stops.push(watchClaims(context()));
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
     const signalled = (): string[] => calls.filter((call) => call.startsWith('nodeChanged'));
     for (const name of ['soon', 'late']) put(name, 'False');
     await world.synced();

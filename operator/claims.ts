@@ -6,7 +6,6 @@ import { isSameTaint } from '../core/taints.js';
 import { isManaged, isUnregistered } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
-import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { isDeleting } from '../core/names.js';
@@ -22,10 +21,9 @@ const collectMs = { ready: 200, notReady: 2000 };
  * Follows NodeClaims and their Nodes: on changes the reconciler checks the claim, and workflows that wait for it are
  * signalled. The reconciler decides which workflows a claim needs (`workflow-reconciler.ts`).
  */
-export function watchClaims(context: OperatorContext): () => void {
+export function watchClaims(context: OperatorContext, signalDisrupt: () => void): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
-  const signals = new DisruptSignals(context, 'a new node');
   const nodes = new WorkQueue('signalling a launch that its Node changed', (uid) => signalLaunch(context, uid), log);
   const expirations = new WorkQueue(
     'signalling an expiration that its NodeClaim is deleted',
@@ -47,7 +45,7 @@ export function watchClaims(context: OperatorContext): () => void {
       queue.add(name);
       if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expirations.add(uid);
       if (previous?.status?.providerID !== object.status?.providerID) queueSignal(object);
-      if (previous !== undefined && becameInitialized(previous, object)) signals.signal();
+      if (previous !== undefined && becameInitialized(previous, object)) signalDisrupt();
     }),
     cache.on('Node', ({ type, object, previous }) => {
       const claim = cache.nodeClaimByProviderId(object.spec?.providerID ?? '');
@@ -61,7 +59,7 @@ export function watchClaims(context: OperatorContext): () => void {
   ];
   return () => {
     for (const stop of stops) stop();
-    for (const each of [queue, nodes, expirations, signals]) each.stop();
+    for (const each of [queue, nodes, expirations]) each.stop();
   };
 }
 

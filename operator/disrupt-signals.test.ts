@@ -2,7 +2,6 @@ import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '../test/simulation/silent.js';
 import { DisruptSignals } from './disrupt-signals.js';
-import type { Starter } from './starter.js';
 
 describe('DisruptSignals to the disrupt workflow', () => {
   let clock: Clock;
@@ -19,7 +18,7 @@ describe('DisruptSignals to the disrupt workflow', () => {
       told += 1;
       return Promise.resolve();
     };
-    news = new DisruptSignals({ starter: { disrupt } as unknown as Starter, log: silentLog }, 'a change');
+    news = new DisruptSignals({ starter: { disrupt }, log: silentLog });
   });
   afterEach(() => {
     news.stop();

@@ -1,8 +1,9 @@
-import type { OperatorContext } from './context.js';
+import type { Log } from '../core/telemetry.js';
+import type { Starter } from './starter.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Minimum time between signals. During a series of changes each signal costs a workflow task, and its search result is
+ * Minimum time between signals, whatever changed. During a series of changes each signal costs a workflow task, and its search result is
  * outdated when it ends (Karpenter searches every ten seconds).
  */
 const gapMs = 5000;
@@ -16,8 +17,8 @@ export class DisruptSignals {
   private pause: NodeJS.Timeout | undefined;
   private more = false;
 
-  constructor({ starter, log }: Pick<OperatorContext, 'starter' | 'log'>, what: string) {
-    this.queue = new WorkQueue(`signalling disrupt: ${what}`, () => this.send(starter), log, 1);
+  constructor({ starter, log }: { readonly starter: Pick<Starter, 'disrupt'>; readonly log: Log }) {
+    this.queue = new WorkQueue('signalling disrupt', () => this.send(starter), log, 1);
   }
 
   signal(): void {
@@ -30,7 +31,7 @@ export class DisruptSignals {
     this.queue.stop();
   }
 
-  private async send(starter: OperatorContext['starter']): Promise<undefined> {
+  private async send(starter: Pick<Starter, 'disrupt'>): Promise<undefined> {
     // A change during the signal.
     this.more = this.pause !== undefined;
     if (this.more) return undefined;

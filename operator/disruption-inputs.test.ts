@@ -6,6 +6,7 @@ import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { OperatorContext } from './context.js';
 import { annotations, labels } from '../api/labels.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { watchDisruptionInputs } from './disruption-inputs.js';
 
 describe('changes that are signalled to disrupt', () => {
@@ -42,7 +43,13 @@ describe('changes that are signalled to disrupt', () => {
     };
     const starter = { disrupt: hears('news'), wake: (id: string) => hears(id)() };
     watch = () => {
-      stop = watchDisruptionInputs({ cache, log: silentLog, starter } as unknown as OperatorContext);
+      const signals = new DisruptSignals({ starter, log: silentLog });
+      const context = { cache, log: silentLog, starter };
+      const stopWatching = watchDisruptionInputs(context as unknown as OperatorContext, () => signals.signal());
+      stop = () => {
+        stopWatching();
+        signals.stop();
+      };
     };
     watch();
   });

@@ -3,7 +3,6 @@ import { recordsOf } from '../cluster/pool-records.js';
 import { isTrue } from '../core/conditions.js';
 import type { Kind, Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
-import { DisruptSignals } from './disrupt-signals.js';
 import { watchWaitingDisruptions } from './waiting-disruptions.js';
 
 /**
@@ -11,10 +10,8 @@ import { watchWaitingDisruptions } from './waiting-disruptions.js';
  * PodDisruptionBudgets, annotations and labels on nodes. Pod changes reach it through conditions of NodeClaims
  * (consolidation/last-pod-event); without a signal it searches every five minutes.
  */
-export function watchDisruptionInputs(context: OperatorContext): () => void {
+export function watchDisruptionInputs(context: OperatorContext, signalDisrupt: () => void): () => void {
   const { cache } = context;
-  const signals = new DisruptSignals(context, 'a change');
-  const signal = (): void => signals.signal();
   const follow = <K extends Kind>(kind: K, keyOf: (object: Kinds[K]) => unknown, then: () => void): (() => void)[] => {
     if (!cache.kinds.includes(kind)) return [];
     // A deletion has the last state in `object`, without `previous`.
@@ -27,22 +24,21 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
   const generation = ({ metadata }: { readonly metadata: { readonly generation?: number } }): number | undefined =>
     metadata.generation;
   const stops = [
-    ...follow('NodePool', ofPool, signal),
-    ...follow('PodDisruptionBudget', allows, signal),
-    ...follow('DisruptionPolicy', generation, signal),
-    ...follow('NodeOverlay', generation, signal),
-    ...follow('DisruptionPause', generation, signal),
+    ...follow('NodePool', ofPool, signalDisrupt),
+    ...follow('PodDisruptionBudget', allows, signalDisrupt),
+    ...follow('DisruptionPolicy', generation, signalDisrupt),
+    ...follow('NodeOverlay', generation, signalDisrupt),
+    ...follow('DisruptionPause', generation, signalDisrupt),
     watchWaitingDisruptions(context),
     // A new node has nothing to disrupt yet.
     cache.on('Node', ({ type, object, previous }) => {
-      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signal();
+      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signalDisrupt();
     }),
   ];
   // For changes made while no operator ran.
-  signal();
+  signalDisrupt();
   return () => {
     for (const stop of stops) stop();
-    signals.stop();
   };
 }
 

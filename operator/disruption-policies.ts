@@ -7,7 +7,6 @@ import { canonicalJson } from '../core/hash.js';
 import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import type { OperatorContext } from './context.js';
-import { DisruptSignals } from './disrupt-signals.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import { nameOf } from '../core/names.js';
@@ -17,18 +16,16 @@ const failed = 'DisruptionPolicyValidationFailed';
 
 /**
  * Writes the NodePools to which each DisruptionPolicy applies, and ValidationSucceeded: False names the invalid field,
- * in an event too. A change of a policy or a pool signals `disrupt`.
+ * in an event too.
  */
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;
   const reconciling = reportingRefusals(context, 'DisruptionPolicy', (name) => reconcile(context, name));
   const queue = new WorkQueue('writing the status of a DisruptionPolicy', reconciling, log);
-  const signals = new DisruptSignals(context, 'a policy');
   const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const changed = (before: number | undefined, after: number | undefined): void => {
     if (before !== undefined && before === after) return;
     all();
-    signals.signal();
   };
   const stops = [
     cache.on('DisruptionPolicy', ({ type, object, previous }) =>
@@ -43,7 +40,6 @@ export function watchDisruptionPolicies(context: OperatorContext): () => void {
   return () => {
     for (const stop of stops) stop();
     queue.stop();
-    signals.stop();
   };
 }
 

@@ -12,7 +12,6 @@ import { lookUp } from '../core/own.js';
 import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruption/drift/drift.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
-import { DisruptSignals } from './disrupt-signals.js';
 import { hasRollouts } from './desired-for-pool.js';
 import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
@@ -27,12 +26,11 @@ const typeEveryMs = 1_800_000;
  * (drift/when-it-is-detected): every five minutes, and when a claim is launched or its pool or node class changes.
  * Signals `disrupt`.
  */
-export function watchDrift(context: OperatorContext): () => void {
+export function watchDrift(context: OperatorContext, signalDisrupt: () => void): () => void {
   const { cache, cloud, log } = context;
   const types = new Map<string, number>();
   const rollouts = new Map<string, string>();
-  const signals = new DisruptSignals(context, 'drift');
-  const known = { types, rollouts, changed: () => signals.signal() };
+  const known = { types, rollouts, changed: signalDisrupt };
   const reconciling = reportingRefusals(context, 'NodeClaim', (name) => reconcile(context, name, known));
   const queue = new WorkQueue('looking for drift', reconciling, log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
@@ -52,7 +50,6 @@ export function watchDrift(context: OperatorContext): () => void {
   all();
   return () => {
     clearInterval(timer);
-    signals.stop();
     for (const stop of stops) stop();
     queue.stop();
   };

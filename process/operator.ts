@@ -10,6 +10,7 @@ import { watchConsistency } from '../operator/consistency.js';
 import type { OperatorContext } from '../operator/context.js';
 import { watchGoodTemplates } from '../operator/good-templates.js';
 import { watchHealth } from '../operator/health.js';
+import { DisruptSignals } from '../operator/disrupt-signals.js';
 import { watchDisruptionInputs } from '../operator/disruption-inputs.js';
 import { watchDisruptionPolicies } from '../operator/disruption-policies.js';
 import { watchDrift } from '../operator/drift.js';
@@ -86,6 +87,8 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const memory = noMemory();
   const loops = new LeaderLoops(world, settings.DISABLE_LEADER_ELECTION ? undefined : leaderLease(settings));
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory), loops);
+  const signals = new DisruptSignals({ starter, log });
+  const signalDisrupt = (): void => signals.signal();
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently, window };
   const temporal = { address: settings.TEMPORAL_ADDRESS };
   await retryUntilWorks(() => starter.disrupt(), temporal, log, signal);
@@ -96,10 +99,10 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchNodeOverlays(context),
     watchDisruptionPolicies(context),
     watchWorkflows(context, workflows),
-    watchClaims(context),
-    watchClaimConditions(context),
-    watchDisruptionInputs(context),
-    watchDrift(context),
+    watchClaims(context, signalDisrupt),
+    watchClaimConditions(context, signalDisrupt),
+    watchDisruptionInputs(context, signalDisrupt),
+    watchDrift(context, signalDisrupt),
     watchGoodTemplates(context),
     watchConsistency(context),
     watchClaimMarks(context),
@@ -122,5 +125,6 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   } finally {
     for (const stop of stops) stop();
+    signals.stop();
   }
 }
