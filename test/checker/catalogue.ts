@@ -66,6 +66,7 @@ function machineType(entry: CatalogueEntry): MachineType {
       ['karpenter.kwok.sh/instance-memory', [entry.resources['memory'] ?? '']],
       ['karpenter.kwok.sh/instance-family', [family(entry.name)]],
       ['karpenter.kwok.sh/instance-size', [dotted.exec(entry.name)?.[1] ?? entry.resources['cpu'] ?? '']],
+      ...Object.entries(entry.labels ?? {}).map(([key, value]) => [normalKey(key), [value].flat()] as const),
     ]),
   };
 }

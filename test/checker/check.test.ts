@@ -24,7 +24,14 @@ const type = (name: string, cpu: number, price: number, zones = ['a', 'b']): Cat
   offerings: zones.flatMap((zone) => [offering(zone, 'on-demand', price), offering(zone, 'spot', price / 2)]),
 });
 
-const catalogue: CatalogueEntry[] = [type('m-2x', 2, 0.1), type('m-4x', 4, 0.2), type('r-8x', 8, 0.5)];
+const generation = 'karpenter.k8s.aws/instance-generation';
+const catalogue: CatalogueEntry[] = [
+  type('m-2x', 2, 0.1),
+  type('m-4x', 4, 0.2),
+  type('r-8x', 8, 0.5),
+  { ...type('m6.large', 2, 0.3), labels: { [generation]: '6' } },
+  { ...type('m7.large', 2, 0.3), labels: { [generation]: '7' } },
+];
 
 const small = requestsOf('1', '1Gi');
 const app = (name: string, spec: Partial<PodSpec> = {}, label = 'web'): KubernetesObject =>
@@ -454,6 +461,34 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       objects: [nodePool('default', { requirements: [inValues(zoneKey, 'b')] }), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pool-requirements'],
+    },
+    ...(
+      [
+        ['a type whose AWS label its NodePool requires', ['m7.large'], []],
+        ['a type with another value of an AWS label than its NodePool requires', ['m6.large'], ['pool-requirements']],
+        ['types of which one has another value', ['m7.large', 'm6.large'], ['pool-requirements']],
+        ['types of which one lacks the AWS label', ['m7.large', 'm-2x'], ['pool-requirements']],
+      ] as const
+    ).map(([says, types, breaks]): Example => {
+      const newest = { key: generation, operator: 'Gt' as const, values: ['6'] };
+      const cheapest = {
+        instanceType: types[0],
+        zone: 'a',
+        capacityType: 'spot',
+        pricePerHour: types.some((each) => each === 'm-2x') ? 0.05 : 0.15,
+      };
+      return {
+        says,
+        objects: [nodePool('default', { requirements: [newest] }), app('p1')],
+        plan: plan([claim({ pods: ['p1'], types: [...types], cheapest })]),
+        breaks,
+      };
+    }),
+    {
+      says: 'a pod on a type whose AWS label its node selector excludes',
+      objects: [pool, app('p1', { nodeSelector: { [generation]: '7' } })],
+      plan: plan([claim({ pods: ['p1'], types: ['m6.large'] })]),
+      breaks: ['requirements'],
     },
     {
       says: 'a claim that asks for a label of nobody',

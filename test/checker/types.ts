@@ -89,6 +89,8 @@ export interface CatalogueEntry {
   readonly architecture: string;
   readonly operatingSystems: readonly string[];
   readonly resources: Readonly<Record<string, string>>;
+  /** Labels of the type besides those of its name, architecture and operating systems, such as `karpenter.k8s.aws/instance-family`. */
+  readonly labels?: Readonly<Record<string, string | readonly string[]>>;
   readonly offerings: readonly {
     readonly Price: number;
     readonly Available?: boolean;

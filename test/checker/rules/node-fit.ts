@@ -11,6 +11,7 @@ import {
   untolerated,
 } from '../selectors.js';
 import type { Violation } from '../types.js';
+import type { WrittenRequirement } from '../../../api/karpenter/requirements.js';
 
 /** Node selector and affinity, taints and host ports of each pod on its node; and each claim within its NodePool. */
 export function checkNodeFit(placement: Placement): Violation[] {
@@ -87,7 +88,11 @@ function outsidePool(node: FinalNode, pool: Pool): string[] {
     const key = normalKey(requirement.key);
     const values = node.labels(key);
     if (values === undefined && leaveNothing(all, key)) return [];
-    if (domainSatisfies(node.labels, requirement) || stillNarrowed(node, requirement)) return [];
+    const isAllowed =
+      node.launches.length === 0
+        ? domainSatisfies(node.labels, requirement)
+        : node.launches.every((launch) => mayLaunch(launch, requirement));
+    if (isAllowed) return [];
     const may = values === undefined ? `has no label ${key}` : `${key} may be ${values.join(', ')}`;
     return [`${may}, which its NodePool does not allow`];
   });
@@ -124,12 +129,9 @@ function inventedLabels(placement: Placement, node: FinalNode, pool: Pool): stri
 }
 
 /** A label of several values within one type (an operating system) is narrowed by the NodePool itself at launch. */
-function stillNarrowed(node: FinalNode, requirement: Parameters<typeof domainSatisfies>[1]): boolean {
-  return node.launches.every(
-    (launch) =>
-      (launch.type.labels.get(normalKey(requirement.key))?.length ?? 0) > 1 &&
-      domainMaySatisfy(launch.labels, requirement),
-  );
+function mayLaunch({ type, labels }: FinalNode['launches'][number], requirement: WrittenRequirement): boolean {
+  const isNarrowed = (type.labels.get(normalKey(requirement.key))?.length ?? 0) > 1;
+  return (isNarrowed ? domainMaySatisfy : domainSatisfies)(labels, requirement);
 }
 
 const providedByCatalogue = new WeakMap<object, ReadonlySet<string>>();
