@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
+import proto from '@temporalio/proto';
 import { searchAttributes } from '../workflows/messages.js';
 import type { WorkflowEngine } from '../operator/workflow-reconciler.js';
 import { registeringWhereLacking, registerSearchAttributes, searchAttributeProblems } from './search-attributes.js';
+
+const { IndexedValueType } = proto.temporal.api.enums.v1;
 
 type Connection = Parameters<typeof searchAttributeProblems>[0];
 
 const registered = (): Record<string, number> =>
   Object.fromEntries(
-    Object.values(searchAttributes).map(({ name, type }) => [name, encodeSearchAttributeIndexedValueType(type) ?? 0]),
+    Object.values(searchAttributes).map(({ name, type }) => [name, IndexedValueType[`INDEXED_VALUE_TYPE_${type}`]]),
   );
 
 /** An operator service with these attributes, and what it was asked to add. */
@@ -35,7 +37,7 @@ test('no search attribute is registered in a namespace that has all', async () =
 test('a search attribute of another type is reported apart from missing ones, and nothing is registered then', async () => {
   const some = registered();
   delete some['StowagePhase'];
-  const text = encodeSearchAttributeIndexedValueType('TEXT') ?? 0;
+  const text = IndexedValueType.INDEXED_VALUE_TYPE_TEXT;
   const { connection, added } = server({ ...some, StowageReason: text });
 
   expect(await searchAttributeProblems(connection, 'n')).toEqual({
@@ -52,7 +54,7 @@ test('missing search attributes are registered', async () => {
   const { connection, added } = server(some);
 
   await registerSearchAttributes(connection, 'n');
-  expect(added).toEqual([{ StowagePhase: encodeSearchAttributeIndexedValueType('KEYWORD') }]);
+  expect(added).toEqual([{ StowagePhase: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD }]);
 });
 
 /** As @grpc/grpc-js throws it. */

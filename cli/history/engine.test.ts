@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../../workflows/messages.js';
 import { temporalEngine } from './engine.js';
+import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 const run = { workflowId: 'c/launch/1', runId: 'r-1' };
 
@@ -14,7 +14,7 @@ function stub(): { readonly client: Client; readonly asked: object[] } {
   const listed = { ...run, typedSearchAttributes: { get: (key: unknown) => values.get(key) } };
   const events = [
     {
-      eventTime: msNumberToTs(5000),
+      eventTime: timestampOf(5000),
       workflowExecutionCompletedEventAttributes: {
         result: { payloads: [defaultPayloadConverter.toPayload({ outcome: 'initialized' })] },
       },
@@ -29,7 +29,7 @@ function stub(): { readonly client: Client; readonly asked: object[] } {
         return Promise.resolve({ history: { events } });
       },
       describeNamespace: async () =>
-        Promise.resolve({ config: { workflowExecutionRetentionTtl: msNumberToTs(86_400_000) } }),
+        Promise.resolve({ config: { workflowExecutionRetentionTtl: timestampOf(86_400_000) } }),
     },
   };
   return { client: client as unknown as Client, asked };

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, test } from '@jest/globals';
 import { ordersIn, readActivity } from './read-activity.js';
 import type { Run, Step } from '../history/records.js';
+import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 interface Kept {
   readonly id: string;
@@ -47,7 +47,7 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
           if (orders === undefined) throw new Error('gone');
           return Promise.resolve({
             events: orders.map((actor) => ({
-              eventTime: msNumberToTs(now - 1000),
+              eventTime: timestampOf(now - 1000),
               workflowExecutionSignaledEventAttributes: {
                 signalName: 'approve',
                 input: { payloads: [defaultPayloadConverter.toPayload({ actor })] },

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { findStuck, planningFinding } from './findings.js';
@@ -7,6 +6,7 @@ import type { Finding } from './findings.js';
 import { readTail } from './history-tail.js';
 import type { TailEvent } from './history-tail.js';
 import type { Observed, ObservedActivity, ObservedEngine, ObservedQueue, ObservedWorkflow } from './observed.js';
+import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 const ago = (seconds: number): number => now - seconds * 1000;
@@ -199,7 +199,7 @@ describe('stuck findings', () => {
 
 describe('reading the end of a history', () => {
   const event = (seconds: number, of: Partial<TailEvent>): TailEvent => ({
-    eventTime: msNumberToTs(ago(seconds)),
+    eventTime: timestampOf(ago(seconds)),
     ...of,
   });
   const failed = (message: string): Partial<TailEvent> => ({

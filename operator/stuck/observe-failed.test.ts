@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { observeFailed } from './observe-failed.js';
+import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 const ago = (seconds: number): Date => new Date(now - seconds * 1000);
@@ -41,7 +41,7 @@ function temporal(failed: readonly (readonly [string, number])[], latest: Readon
     workflowService: {
       getWorkflowExecutionHistoryReverse: ({ execution }: { execution: { runId: string } }) => {
         const failure = { message: 'Activity task failed', cause: { message: `refused in ${execution.runId}` } };
-        const event = { eventTime: msNumberToTs(now), workflowExecutionFailedEventAttributes: { failure } };
+        const event = { eventTime: timestampOf(now), workflowExecutionFailedEventAttributes: { failure } };
         return Promise.resolve({ history: { events: [event] } });
       },
     },

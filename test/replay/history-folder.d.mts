@@ -1,4 +1,4 @@
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 
 export interface RecordedHistory {
   readonly version: string;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 import * as workflows from '../../workflows/index.js';
 import { testBundle } from '../workflow/bundle.js';
 import { expectedCounts, recordedHistories, recordedTypes, versionsOf } from './history-folder.mjs';

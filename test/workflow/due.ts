@@ -1,4 +1,4 @@
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 import type { temporal } from '@temporalio/proto';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;

@@ -1,4 +1,4 @@
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { isThere } from './due.js';

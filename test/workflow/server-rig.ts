@@ -1,5 +1,5 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, GracefulShutdownPeriodExpiredError, Runtime, Worker } from '@temporalio/worker';
 import { ensureToolchain } from '../../tools/stack/toolchain.js';

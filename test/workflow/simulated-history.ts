@@ -1,4 +1,4 @@
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { History } from '@temporalio/worker';
 import type { Run } from '../simulation/temporal/run.js';
 import type { Command } from '../simulation/temporal/sandbox.js';
 

@@ -1,5 +1,4 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { msToNumber } from '@temporalio/common/lib/time.js';
 import { Random } from '../cases/random.js';
 import { VirtualTime } from '../simulation/cluster/virtual-time.js';
 import type { ActivityWorker } from '../simulation/temporal/activity-worker.js';
@@ -70,7 +69,7 @@ export class SimulatedRig implements WorkflowRig {
   }
 
   async sleep(duration: string | number): Promise<void> {
-    const end = this.time.now + msToNumber(duration as Parameters<typeof msToNumber>[0]);
+    const end = this.time.now + millisecondsIn(duration);
     // Something is to be due then, though nothing else may be.
     const alarm = setInterval(() => undefined, Math.min(end - this.time.now, longestTimerMs));
     await this.clockwork.until(() => this.time.now >= end, { skips: true });
@@ -162,4 +161,14 @@ export class SimulatedRig implements WorkflowRig {
       if (temporal === this.temporal) this.inHand--;
     }
   }
+}
+
+const unitsMs = { second: 1000, minute: 60_000, hour: 3_600_000 };
+
+/** Of a text such as `90 seconds`. */
+function millisecondsIn(duration: string | number): number {
+  if (typeof duration === 'number') return duration;
+  const [, amount, unit] = /^([\d.]+) (second|minute|hour)s?$/.exec(duration) ?? [];
+  if (unit === undefined) throw new Error(`"${duration}" is no duration such as "90 seconds"`);
+  return Number(amount) * unitsMs[unit as keyof typeof unitsMs];
 }

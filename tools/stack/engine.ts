@@ -1,9 +1,9 @@
+import proto from '@temporalio/proto';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import { type Component, type Engine, engines, type StackContext, tool } from './components.js';
 import { databases, databaseUser, postgresqlComponent, preparePostgresql } from './postgresql.js';
 import { answers } from './http.js';
@@ -56,7 +56,7 @@ const run = promisify(execFile);
 /** Far fewer than in production, and more than one: what is true of a workflow on one shard need not be of all. */
 const historyShards = 4;
 /** The least that docs/running-temporal.md allows. */
-const retention = '1 day';
+const retention = proto.google.protobuf.Duration.fromObject({ seconds: 86_400 });
 const namespace = 'default';
 
 const inServer = (context: StackContext, ...path: string[]): string => join(tool(context, 'temporalServer'), ...path);
@@ -81,7 +81,7 @@ async function ensureNamespace(context: StackContext): Promise<void> {
   await connected(context, async ({ workflowService }) => {
     const { namespaces } = await workflowService.listNamespaces({});
     if (namespaces.some(({ namespaceInfo }) => namespaceInfo?.name === namespace)) return;
-    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs(retention) });
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });
   });
 }
 

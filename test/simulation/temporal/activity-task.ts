@@ -1,10 +1,9 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk, temporal } from '@temporalio/proto';
 import type { ActivityWorker } from './activity-worker.js';
-import { millisOf } from './durations.js';
+import { millisOf, timestampOf } from './durations.js';
 import { fromPayloads, toFailure, toPayload } from './payloads.js';
 import type { BilledAction, Failure } from './run.js';
 
@@ -91,7 +90,7 @@ export class ActivityTask {
     const { activityId, activityType } = this.schedule;
     const isStarted = this.running !== undefined;
     const attempt = isStarted ? this.attempt : this.attempt + 1;
-    const times = isStarted ? { lastStartedTime: msToTs(this.at) } : { scheduledTime: msToTs(this.at) };
+    const times = isStarted ? { lastStartedTime: timestampOf(this.at) } : { scheduledTime: timestampOf(this.at) };
     const state = isStarted ? states.STARTED : states.SCHEDULED;
     return {
       ...{ activityId, activityType: { name: activityType }, attempt, state, ...times },

@@ -1,7 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import type { SimulatedTemporal } from './engine.js';
 import type { StartOptions } from './engine-options.js';
@@ -9,6 +8,7 @@ import { mayReplace } from './commands.js';
 import { fromPayload, toError, toPayloads } from './payloads.js';
 import type { Run, RunStatus } from './run.js';
 import { selectedBy } from './visibility.js';
+import { timestampOf } from './durations.js';
 
 interface StartInput extends Pick<StartOptions, 'typedSearchAttributes'> {
   readonly workflowId: string;
@@ -63,7 +63,7 @@ function serviceOf(engine: SimulatedTemporal, wire: Wire): object {
   return {
     describeTaskQueue: async ({ taskQueue }: { taskQueue: { name: string } }) => {
       await wire.carry('describeTaskQueue');
-      const pollers = engine.pollers.isPolled(taskQueue.name) ? [{ lastAccessTime: msToTs(Date.now()) }] : [];
+      const pollers = engine.pollers.isPolled(taskQueue.name) ? [{ lastAccessTime: timestampOf(Date.now()) }] : [];
       return { pollers, stats: { approximateBacklogCount: 0 } };
     },
     getWorkflowExecutionHistoryReverse: async ({ execution }: { execution: Partial<Record<string, string>> }) => {

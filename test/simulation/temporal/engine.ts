@@ -1,6 +1,4 @@
-import type { Payload, SearchAttributePair } from '@temporalio/common';
-import { encodeUnifiedSearchAttributes } from '@temporalio/common/lib/converter/payload-search-attributes.js';
-import { msToTs } from '@temporalio/common/lib/time.js';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { searchAttributes } from '../../../workflows/messages.js';
 import { ActivityTask } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
@@ -17,13 +15,26 @@ import type { BilledAction, RunStart, RunStatus } from './run.js';
 import type { Command, Job } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
 import { WorkflowTasks } from './workflow-tasks.js';
+import { timestampOf } from './durations.js';
+
+const metadataTypes = {
+  TEXT: 'Text',
+  KEYWORD: 'Keyword',
+  INT: 'Int',
+  DOUBLE: 'Double',
+  BOOL: 'Bool',
+  DATETIME: 'Datetime',
+  KEYWORD_LIST: 'KeywordList',
+};
 
 function fieldsOf(attributes: ReadonlyMap<string, unknown>): Record<string, Payload> {
-  const pairs = Object.values(searchAttributes).flatMap((key) => {
-    const value = attributes.get(key.name);
-    return value === undefined || value === null ? [] : [{ key, value } as SearchAttributePair];
+  const fields = Object.values(searchAttributes).flatMap(({ name, type }) => {
+    const value = attributes.get(name);
+    if (value === undefined || value === null) return [];
+    const payload = defaultPayloadConverter.toPayload(value);
+    return [[name, { ...payload, metadata: { ...payload.metadata, type: Buffer.from(metadataTypes[type]) } }] as const];
   });
-  return encodeUnifiedSearchAttributes(undefined, pairs);
+  return Object.fromEntries(fields);
 }
 
 /**
@@ -125,7 +136,7 @@ export class SimulatedTemporal implements CommandHost {
     this.bill('start', run);
     this.add(run, {
       initializeWorkflow: {
-        startTime: msToTs(Date.now()),
+        startTime: timestampOf(Date.now()),
         workflowType: start.workflowType,
         workflowId: run.id,
         arguments: [...start.args],

@@ -1,11 +1,11 @@
 import vm from 'node:vm';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk } from '@temporalio/proto';
 import type { WorkflowInfo } from '@temporalio/workflow';
 import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
 import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
 import { bytesOf } from './seed-bytes.js';
+import { timestampOf } from './durations.js';
 
 export type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 export type Command = coresdk.workflow_commands.IWorkflowCommand;
@@ -79,7 +79,7 @@ export class SandboxFactory {
       activate: async ({ at, jobs, historyLength, flags }, isReplaying) => {
         const completion = await workflow.activate({
           runId: run.runId,
-          timestamp: msToTs(at),
+          timestamp: timestampOf(at),
           isReplaying,
           historyLength,
           availableInternalFlags: flags,
