@@ -3,6 +3,7 @@ import type { Incumbent } from './incumbent.js';
 import type { PlacementState } from './placement-state.js';
 import type { TentativeNode } from './tentative-node.js';
 import type { Group } from '../topology/groups.js';
+import type { Rules } from '../topology/rules.js';
 import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 import { fullName } from '../../core/names.js';
 
@@ -31,14 +32,35 @@ export function searchExactly(best: Incumbent): boolean {
   if (pods.length > mostPods) return false;
   best.begin();
   pods.sort((a, b) => compareText(fullName(a.pod), fullName(b.pod)));
-  const order = new PlacingOrder(state.context.compiled).of(pods, { early: (each) => -state.heaviest(each) });
   for (const tentative of [...state.tentativeNodes]) state.remove(tentative);
   for (const node of nodes) for (const placed of [...node.placed!]) state.existing.take(node, placed);
+  const order = afterPartners(
+    state,
+    new PlacingOrder(state.context.compiled).of(pods, { early: (each) => -state.heaviest(each) }),
+  );
   const search = new ExactSearch(best, order);
   const isDone = search.run();
   if (search.found === undefined) state.undo();
   else best.accept(search.replay());
   return isDone;
+}
+
+/** The pods in this order, but those that wait for pods which their affinity selects after the first of these. */
+function afterPartners(state: PlacementState, pods: readonly UnplacedPod[]): UnplacedPod[] {
+  const rules = new Map(pods.map((each) => [each, state.atLastLevel(each.podClass).rules]));
+  const order: UnplacedPod[] = [];
+  const met = new Set<Group>();
+  const isMet = (own: Rules): boolean =>
+    [...own.affinity, ...own.hostAffinity].every(
+      (group) => met.has(group) || own.matched.includes(group) || state.context.topologyCounts.total(group) > 0,
+    );
+  for (let waiting = pods; waiting.length > 0;) {
+    const ready = waiting.find((each) => isMet(rules.get(each)!)) ?? waiting[0]!;
+    for (const group of rules.get(ready)!.matched) met.add(group);
+    order.push(ready);
+    waiting = waiting.filter((each) => each !== ready);
+  }
+  return order;
 }
 
 /** Depth first, the cheapest places first; undoes changes when backtracking. */

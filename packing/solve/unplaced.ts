@@ -11,6 +11,7 @@ import type { Assigner } from '../place/assigner.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { Cell } from '../place/cells.js';
 import { topologyBlocker } from '../place/explain.js';
+import { roomFor, type NodeState } from '../place/node-states.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { UnplacedPod } from '../refine/unplaced-pods.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
@@ -29,6 +30,9 @@ interface PassState {
   readonly book: RuleBook;
   readonly topologyCounts: TopologyCounts;
   readonly assigner: Assigner;
+  readonly nodes: readonly NodeState[];
+  /** Free amounts of nodes before anything is placed. */
+  readonly free: readonly Float64Array[];
   /** Profiles of pools with an exhausted limit. */
   readonly exhausted: ReadonlySet<Profile>;
 }
@@ -72,11 +76,21 @@ export class Unplaced {
       if (pods === undefined || this.pass.compiled.invalid.has(podClass) || unplaced.length >= mostUnplaced) continue;
       const lastLevel = this.pass.compiled.levelsByShape[podClass.shape.index]!.length - 1;
       const level = this.pass.compiled.levelsByShape[podClass.shape.index]![lastLevel]!;
-      if (this.pass.feasibility.holding(podClass, level).length === 0) continue;
+      if (!this.isHeld(podClass, level)) continue;
       const named = [...pods].sort((a, b) => compareText(fullName(a), fullName(b)));
       for (const pod of named.slice(0, mostUnplacedOfClass)) unplaced.push({ podClass, pod, lastLevel });
     }
     return unplaced;
+  }
+
+  /** Whether a new node could hold a pod of the class, or an existing one without the pods that this plan places there. */
+  private isHeld(podClass: PodClass, level: Level): boolean {
+    const { feasibility, nodes, free } = this.pass;
+    if (feasibility.holding(podClass, level).length > 0) return true;
+    const demand = feasibility.demand(podClass);
+    return nodes.some(
+      ({ kind, pods }, i) => pods.length > 0 && feasibility.admitsKind(level, kind) && roomFor(free[i]!, demand, 1) > 0,
+    );
   }
 
   /** Records why pods of the class have no place in the finished plan. */

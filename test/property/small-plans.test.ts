@@ -13,6 +13,7 @@ const mostSteps = 100_000;
 
 // Spread, affinity and anti-affinity over zones and nodes, selectors, taints, existing nodes, several NodePools.
 describe.each([
+  [3, 300, 300],
   [6, 1000, 995],
   [12, 100, 98],
   [20, 60, 57],
