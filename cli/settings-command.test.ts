@@ -8,6 +8,15 @@ const parsed = (args: readonly string[]) =>
     .parse(['--because', 'x', ...args], { from: 'user' })
     .opts();
 
+test.each([
+  [['--nodepool', ''], 'what follows --nodepool is empty: give a value, or leave it out'],
+  [['--nodepool='], 'what follows --nodepool= is empty'],
+  [[''], 'what follows x is empty'],
+])('the empty argument in %j is refused', (given, said) => {
+  expect(() => parsed(given)).toThrow(UsageError);
+  expect(() => parsed(given)).toThrow(said);
+});
+
 describe('an option that takes one value', () => {
   test('given twice is refused, since the first value would be dropped', () => {
     const twice = () => parsed(['--nodepool', 'd', '--nodepool', 'a']);

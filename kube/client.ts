@@ -3,7 +3,7 @@ import type http from 'node:http';
 import type https from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { messageOf, parserMessageOf } from '../core/error-message.js';
-import { cutText, listedNames, onOneLine } from '../core/text.js';
+import { cutText, listedNames, onOneLine, quoted } from '../core/text.js';
 import { createApi } from './client-api.js';
 import { createTransport } from './client-transport.js';
 import type { Connection, Credentials } from './client-transport.js';
@@ -90,11 +90,9 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
     throw new KubeconfigError(`there is no kubeconfig (--kubeconfig): ${foundBy}`);
   if (cluster === null) {
     const names = listedNames(config.contexts.map(({ name }) => name));
-    const { currentContext }: { readonly currentContext: unknown } = config;
-    const current = cutText(String(currentContext), 100);
-    throw new KubeconfigError(
-      `${where}: the current context "${current}" has no cluster; its contexts: ${cutText(names, 300) || 'none'}`,
-    );
+    const current: unknown = config.currentContext;
+    const has = `the current context ${quoted(String(current ?? ''))} has no cluster`;
+    throw new KubeconfigError(`${where}: ${has}; its contexts: ${cutText(names, 300) || 'none'}`);
   }
   for (const [field, value] of Object.entries({ server: cluster.server, 'proxy-url': cluster.proxyUrl }))
     if (value !== undefined) checkAddress(`${where}: clusters[${cluster.name}].cluster.${field}`, value);
