@@ -91,7 +91,7 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
   if (cluster === null) {
     const names = listedNames(config.contexts.map(({ name }) => name));
     const current: unknown = config.currentContext;
-    const has = `the current context ${quoted(String(current ?? ''))} has no cluster`;
+    const has = `the current context ${quoted(typeof current === 'string' ? current : '')} has no cluster`;
     throw new KubeconfigError(`${where}: ${has}; its contexts: ${cutText(names, 300) || 'none'}`);
   }
   for (const [field, value] of Object.entries({ server: cluster.server, 'proxy-url': cluster.proxyUrl }))
