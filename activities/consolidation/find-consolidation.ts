@@ -4,7 +4,13 @@ import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js'
 import type { ActivityDeps } from '../deps.js';
 import { publishExcluded } from '../publish-excluded.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
-import { type DisruptionContext, poolNameOf, modeOf } from '../disruption-context/disruption-context.js';
+import {
+  type DisruptionContext,
+  lookAheadMs,
+  poolNameOf,
+  modeOf,
+  worthSearchingBy,
+} from '../disruption-context/disruption-context.js';
 import { searchFingerprint, withoutCatalogue } from '../disruption-context/search-fingerprint.js';
 import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { isConsolidatable, otherMode, searchInput } from './search-input.js';
@@ -23,12 +29,6 @@ const searchEveryMs = 5 * 60_000;
 const missingTypesMs = 15_000;
 /** Pause after a search, as a multiple of its duration without its time in the queue. */
 const restFactor = 4;
-/**
- * Nodes that become consolidatable within this time are included in the plan. Otherwise pods would be moved onto nodes
- * that are removed a moment later, and small commands would start before the one that saves most. Commands with such
- * nodes wait until the nodes are consolidatable, and are validated then.
- */
-const lookAheadMs = 30_000;
 /**
  * The longest that consolidatable nodes wait for others. It exceeds `lookAheadMs`, because pods that arrive on those
  * nodes meanwhile restart consolidateAfter.
@@ -76,7 +76,8 @@ export async function findConsolidation(
   const missing = withoutCatalogue(context, catalogues);
   const checks = [...nextTimes(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
-  if (!context.views.some((view) => isConsolidatable(view, context, soon))) {
+  const by = worthSearchingBy(context.views, context.now);
+  if (!context.views.some((view) => isConsolidatable(view, context, by))) {
     last.waits = [];
     return { proposals: [], held: [], checks };
   }

@@ -28,7 +28,9 @@ import { publishExcluded } from '../publish-excluded.js';
 import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
-import { nameOf } from '../../core/names.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { isTrue } from '../../core/conditions.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
@@ -111,7 +113,9 @@ export async function disruptionContext(
   const running = runningIn(records, view.commands, judged);
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const rooms = isForBudgets ? [] : await roomsOfWaiting(deps, running);
+  const by = worthSearchingBy(all, deps.now());
+  const needsRooms = !isForBudgets && (judged !== undefined || all.some((each) => mayGo(each, by)));
+  const rooms = needsRooms ? await roomsOfWaiting(deps, running) : [];
   const {
     names: nominated,
     ends: nominationEnds,
@@ -146,6 +150,32 @@ export async function disruptionContext(
     ...poolsByPolicy(pools, policies),
     mode: 'Act',
   };
+}
+
+/**
+ * Nodes that become consolidatable within this time are included in the plan. Otherwise pods would be moved onto nodes
+ * that are removed a moment later, and small commands would start before the one that saves most. Commands with such
+ * nodes wait until the nodes are consolidatable, and are validated then.
+ */
+export const lookAheadMs = 30_000;
+
+/**
+ * By when a node has to be consolidatable for a search to be worthwhile. A plan that is made while nodes come up would
+ * be outdated before the first node of it may go.
+ */
+export function worthSearchingBy(views: readonly NodeView[], now: number): number {
+  const isComing = ({ claim }: NodeView): boolean =>
+    !isDeleting(claim) && !isTrue(claim.status?.conditions, 'Initialized');
+  return views.some(isComing) ? now : now + lookAheadMs;
+}
+
+/** Whether the node may be a candidate by that time. A node that cannot be read counts, and is left out later. */
+function mayGo(view: NodeView, by: number): boolean {
+  try {
+    return isTrue(view.claim.status?.conditions, 'Drifted') || consolidatableAt(view) <= by;
+  } catch {
+    return true;
+  }
 }
 
 /** For a command that `disrupt` has started, NodeClaims that are gone are known as well. */

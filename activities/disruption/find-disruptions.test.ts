@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { timeText } from '../../core/time.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
@@ -356,6 +356,26 @@ describe('findDisruptions', () => {
     const [command] = (await find()).commands;
     expect(command?.candidates.map(({ node }) => node).sort()).toEqual(['node-a', 'node-b']);
     expect(command?.validationMs).toBeLessThanOrEqual(1000);
+  });
+
+  test('nodes that are consolidatable soon are not searched while another node comes up, and are once one may go', async () => {
+    for (const name of ['a', 'b']) putNode(name, [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    for (const name of ['a', 'b']) await touch(name, 15);
+    world.kube.put('NodeClaim', nodeClaim('coming', { status: { providerID: 'fake:///a/i-coming' } }));
+    world.kube.put('Pod', {
+      metadata: { name: 'waiting', namespace: 'default', creationTimestamp: at(20) },
+      spec: { containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }] },
+      status: { phase: 'Pending' },
+    });
+    const searches = jest.spyOn(world.deps.packer, 'consolidate');
+    const rooms = jest.spyOn(world.deps.packer, 'waitingRooms');
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 15_000 });
+    expect([searches, rooms].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+
+    world.clock.now += 15_000;
+    await find();
+    expect([searches, rooms].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
   });
 
   test('a node whose consolidateAfter passed waits for one that lost pods, and both go in one command', async () => {
