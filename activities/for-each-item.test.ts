@@ -4,6 +4,7 @@ import { DomainError } from '../core/failures.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { ActivityDeps } from './deps.js';
 import { forEachItem } from './for-each-item.js';
+import { quiet } from '../test/builders/activity-world.js';
 
 const unanswered = new DomainError('Unavailable', 'failed calling webhook', { status: 503 });
 const nobody = new DomainError('Unavailable', 'connection refused');
@@ -15,7 +16,7 @@ const inAttempt = async (number: number, items: readonly string[], asked: Error 
   const work = (): Promise<void> => Promise.reject(unanswered);
   const told = { what: 'a write', nameOf: (item: string) => item };
   const run = async (): Promise<unknown> => forEachItem(deps, items, work, told);
-  return new MockActivityEnvironment({ attempt: number }).run(run);
+  return new MockActivityEnvironment({ attempt: number }, quiet).run(run);
 };
 
 // Rule `provisioning/refused-claims`.

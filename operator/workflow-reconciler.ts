@@ -55,7 +55,7 @@ export class WorkflowReconciler {
     const isRestart = this.passes++ > 0;
     const failures = [
       await this.startMissing(starts, isRestart),
-      await eachDone(this.objectlessTwice(observed, running), 'workflows could not be woken', (id) =>
+      await eachDone(this.objectlessTwice(observed, running), 'workflows could not be signalled', (id) =>
         this.engine.wake(id),
       ),
       // `disrupt` removes taints that a closed workflow has left.

@@ -44,7 +44,7 @@ describe('how a node is expired (expiration/replaced-first)', () => {
     return createExpirationActivities(world.deps).viewExpiration({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
   };
 
-  test('replaced first without a policy, with the reason Expired for its slot', async () => {
+  test('an expired node without a DisruptionPolicy is replaced first', async () => {
     putNode();
     const found = await view();
     expect(found).toMatchObject({

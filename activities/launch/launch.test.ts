@@ -6,7 +6,7 @@ import { DomainError } from '../../core/failures.js';
 import { registrationHealth, whyFailingPoolRests } from '../../core/registration-health.js';
 import type { LaunchRequest } from '../../cloud/port.js';
 import type { Kind } from '../../kube/port.js';
-import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, quiet } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { InterruptionActivities } from '../interruption/contract.js';
 import { createInterruptionActivities } from '../interruption/inspect-instance.js';
@@ -37,7 +37,7 @@ describe('launching a claim', () => {
 
   const live = () => world.kube.get('NodeClaim', { name: 'c1' });
   const launchNow = async (): Promise<LaunchInstanceResult> =>
-    new MockActivityEnvironment().run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
+    new MockActivityEnvironment({}, quiet).run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
       cloud.launchInstance({ claim }),
     );
   const putNode = async (node: { taints?: { key: string; effect: 'NoSchedule' | 'NoExecute' }[]; ready?: boolean }) => {
@@ -383,7 +383,7 @@ describe('launching a claim', () => {
 
     test('ends before its timeout while no call is answered, so that it differs from a launch that hangs', async () => {
       Object.assign(world.cloud, { launch: () => new Promise(() => undefined) });
-      const env = new MockActivityEnvironment({ startToCloseTimeoutMs: 5_010 });
+      const env = new MockActivityEnvironment({ startToCloseTimeoutMs: 5_010 }, quiet);
       const attempt = env.run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
         cloud.launchInstance({ claim }),
       );

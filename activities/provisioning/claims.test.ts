@@ -3,7 +3,14 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
-import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import {
+  createActivityWorld,
+  nodeClaim,
+  nodeClass,
+  nodePool,
+  ready,
+  quiet,
+} from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createClaimActivities } from './claims.js';
 import type { ClaimsCreated, PlanNodesResult } from './contract.js';
@@ -266,7 +273,7 @@ describe('planning and creating claims', () => {
         const [first, ...others] = plan.claims;
         const input = { planId: 'chain/1/0', typeLists: plan.typeLists, reason: 'provisioned' };
         const claims = [first!, { ...first!, nodePool: 'default' }, first!, ...others];
-        const env = new MockActivityEnvironment({ attempt: number });
+        const env = new MockActivityEnvironment({ attempt: number }, quiet);
         const activities = createClaimActivities(world.deps);
         return env.run<[], ClaimsCreated, () => Promise<ClaimsCreated>>(() =>
           activities.createClaims({ ...input, claims }),
@@ -293,7 +300,7 @@ describe('planning and creating claims', () => {
         refuse((pool) => pool === 'preferred', error);
         const plan = await planNow();
         Object.assign(world.kube, { list: () => Promise.reject(new DomainError('Unavailable', 'connection refused')) });
-        const env = new MockActivityEnvironment({ attempt: 100 });
+        const env = new MockActivityEnvironment({ attempt: 100 }, quiet);
         if (plan.state !== 'planned') throw new Error(plan.reason);
         const running = env.run<[], ClaimsCreated, () => Promise<ClaimsCreated>>(() =>
           createClaimActivities(world.deps).createClaims({ planId: 'chain/1/0', ...plan, reason: 'provisioned' }),

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { finalizers } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
-import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import { createActivityWorld, nodeClaim, quiet } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createTerminationActivities } from './termination.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
@@ -89,7 +89,7 @@ describe('a NodeClaim whose deletion the API server refuses', () => {
     const activities = createTerminationActivities(world.deps);
     const run = async (): Promise<TerminationStart> =>
       activities.beginTermination({ ...input, ...(unlessRefused === undefined ? {} : { unlessRefused }) });
-    return new MockActivityEnvironment({ attempt }).run(run);
+    return new MockActivityEnvironment({ attempt }, quiet).run(run);
   };
 
   test('is given up after some refusals, where it may stay', async () => {

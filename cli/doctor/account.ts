@@ -158,7 +158,7 @@ export function queueCheck(accountOf: AccountOf): Check {
       }
       if (waiting <= mostWaiting) return okCheck(`${queue.name}, ${counted(waiting, 'message')} waiting`);
       return warning(
-        `${queue.name} has ${counted(waiting, 'message')} that nobody has received`,
+        `${queue.name} has ${counted(waiting, 'message')} not received yet`,
         'the operator that leads receives them: see its log, and operator',
       );
     },

@@ -1,3 +1,4 @@
+import { DefaultLogger } from '@temporalio/worker';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
@@ -133,3 +134,6 @@ export function nodeClaim(name: string, more: { status?: NodeClaim['status']; sp
     ...(more.status === undefined ? {} : { status: more.status }),
   };
 }
+
+/** For activities that are to fail: what the SDK logs about that is not printed. */
+export const quiet = { logger: new DefaultLogger('ERROR', () => undefined) };

@@ -66,10 +66,26 @@ async function compile(sources: string, goPackage: string, program: string): Pro
     env: { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly -buildvcs=false' },
     timeoutMs: 30 * 60_000,
   }).catch((error: unknown) => {
-    throw new Error('Karpenter as a peer needs Go 1.26.6 or newer; --no-peer measures Stowage alone', { cause: error });
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new NoPeerError(`go was not found: get Go 1.26.6 or newer from https://go.dev/dl/, ${without}`);
   });
   if (finished.status !== 0)
-    throw new Error(`building ${goPackage} of tools/bench/karpenter-peer: ${complaint(finished)}`);
+    throw new NoPeerError(
+      `${goPackage} (its modules come from the Go module proxy), ${without}: ${complaint(finished)}`,
+    );
+}
+
+const without = 'or measure Stowage alone (bench: --no-peer, bench:race: --engine stowage)';
+
+class NoPeerError extends Error {
+  override readonly name = 'NoPeerError';
+}
+
+/** Prints what building Karpenter needs; any other error is thrown again. */
+export function reportNoPeer(error: unknown): void {
+  if (!(error instanceof NoPeerError)) throw error;
+  process.stderr.write(`Karpenter cannot be built: ${error.message}\n`);
+  process.exitCode = 1;
 }
 
 function cacheFolder(): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
-import { karpenterOnKwok } from '../peer.js';
+import { karpenterOnKwok, reportNoPeer } from '../peer.js';
 import { median } from '../median.js';
 import { bare } from '../report.js';
 import { repositoryRoot } from '../../stack/paths.js';
@@ -37,7 +37,8 @@ await new Command('bench:race')
   .option('--json <file>', 'write every result there')
   .option('--keep <folder>', 'logs and databases of each stack stay in a folder there')
   .action(run)
-  .parseAsync();
+  .parseAsync()
+  .catch(reportNoPeer);
 
 async function run({ scenario, engine, runs, firstSteps, node, image, json, keep }: RaceOptions): Promise<void> {
   const results: (StepResult & { scenario: string })[] = [];
