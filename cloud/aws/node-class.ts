@@ -1,4 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { gateIsOff } from '../../core/feature-gates.js';
 import {
   type AmiFamily,
   type EC2NodeClass,
@@ -175,6 +176,12 @@ const dependents = [
   'ValidationSucceeded',
 ];
 
+/** Ready does not depend on it: nodes are launched outside of reservations. */
+const reservationsOff: ConditionChange = {
+  type: ofReservations,
+  ...gateIsOff('ReservedCapacity', 'no reservation is used'),
+};
+
 const minute = 60_000;
 
 /** One part of the resolution: its result and its condition. */
@@ -210,6 +217,8 @@ export class NodeClassResolver {
       status = { ...status, ...part.found };
       if (part.condition !== undefined) conditions = withCondition(conditions, part.condition, at);
     }
+    if (!this.deps.reservedCapacity && (nodeClass.spec.capacityReservationSelectorTerms ?? []).length > 0)
+      conditions = withCondition(conditions, reservationsOff, at);
     const complete = parts.every((part) => part.condition === undefined || part.condition.status === 'True');
     const resolved = { ...nodeClass, status: { ...status, conditions } };
     conditions = withCondition(conditions, await validateNodeClass(this.deps, resolved, { complete, pools }), at);

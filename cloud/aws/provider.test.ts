@@ -1,4 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { conditionOf } from '../../core/conditions.js';
 import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { EC2NodeClass, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
@@ -163,6 +164,19 @@ test('a reservation of the node class is launched into unless the gate is off', 
   const off = await offered(world({ reservedCapacity: false }).provider);
   expect(off).toContain('on-demand');
   expect(off).not.toContain('reserved');
+});
+
+// Rule `settings/feature-gates`.
+test('a node class with reservations says that their gate is off, and one without them says nothing', async () => {
+  const said = async (spec: Partial<EC2NodeClassSpec>) => {
+    const { status } = await world({ reservedCapacity: false }).provider.resolveNodeClass(ready(spec));
+    return conditionOf((status as EC2NodeClass['status'])?.conditions, 'CapacityReservationsReady');
+  };
+  expect(await said({ capacityReservationSelectorTerms: [{ id: 'cr-1' }] })).toMatchObject({
+    ...{ status: 'False', reason: 'FeatureGateOff' },
+    message: expect.stringContaining('set FEATURE_GATES=ReservedCapacity=true') as unknown,
+  });
+  expect(await said({})).toBeUndefined();
 });
 
 const instance = (more: Partial<Ec2Instance> = {}): Ec2Instance => ({
