@@ -262,7 +262,7 @@ describe('the workflow reconciler', () => {
     const report = await reconciler.pass().then(() => '', String);
 
     expect(report).toContain('1 of 2 workflows could not be started: test/disrupt: RESOURCE_EXHAUSTED');
-    expect(report).toContain('1 of 2 workflows could not be woken: test/launch/uid-gone: RESOURCE_EXHAUSTED');
+    expect(report).toContain('1 of 2 workflows could not be signalled: test/launch/uid-gone: RESOURCE_EXHAUSTED');
     expect(engine.open).toContain('test/launch/uid-b');
     expect(engine.woken).toEqual(['test/launch/uid-gone-too']);
     expect(engine.disruptTold).toBe(1);
