@@ -757,3 +757,27 @@ test('equal input gives equal commands, in any order of objects', () => {
   expect(run({ nodes: [...nodes].reverse(), pods: [...pods].reverse() })).toEqual(result);
   expect(result.commands.length).toBeGreaterThan(0);
 });
+
+test('pods that must share the node of a smaller pod are replaced together with it', () => {
+  const besideApp = (app: string): Partial<Pod['spec']> => ({
+    affinity: {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app } }, topologyKey: 'kubernetes.io/hostname' },
+        ],
+      },
+    },
+  });
+  const { commands } = consolidateFleet(
+    input({
+      nodes: [node('n0', huge)],
+      pods: [
+        pod('follower-0', 'n0', 2, { spec: besideApp('leader') }),
+        pod('leader-0', 'n0', 1, { spec: besideApp('leader') }),
+      ],
+    }),
+  );
+  expect(commands.map(({ replacements }) => replacements.map(({ cheapest }) => cheapest.instanceType))).toEqual([
+    ['large'],
+  ]);
+});

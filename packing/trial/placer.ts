@@ -78,9 +78,21 @@ export class Placer {
     const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of this.inOrder(loads)) {
       if (this.affinities.forAnyone(podClass)) withAffinity.push([podClass, pods]);
-      else if (!this.placeClass(podClass, pods, launching, parts)) return false;
+      else if (this.placeClass(podClass, pods, launching, parts).length > 0) return false;
     }
-    return withAffinity.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
+    // Pods may have affinity to others that come later in this order.
+    for (let waiting = withAffinity, before = Infinity; waiting.length > 0;) {
+      const left = waiting.map(([podClass, pods]): [PodClass, readonly Pod[]] => [
+        podClass,
+        this.placeClass(podClass, pods, launching, parts),
+      ]);
+      if (parts.length > 0 && !launching) return false;
+      waiting = left.filter(([, pods]) => pods.length > 0);
+      const count = waiting.reduce((sum, [, pods]) => sum + pods.length, 0);
+      if (count >= before) return false;
+      before = count;
+    }
+    return true;
   }
 
   /** The order in which pods are placed. */
@@ -163,15 +175,16 @@ export class Placer {
     return pickiness + scarcity;
   }
 
-  private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {
+  /** Returns the pods without a place; some, if pods need a new node and none may be launched. */
+  private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): readonly Pod[] {
     let rest = pods;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
       rest = this.assigner.place({ podClass, level, rules, excluded: none }, rest, parts);
-      if (parts.length > 0 && !launching) return false;
-      if (rest.length === 0) return true;
+      if (parts.length > 0 && !launching) return pods;
+      if (rest.length === 0) break;
     }
-    return false;
+    return rest;
   }
 }
 

@@ -63,6 +63,9 @@ export interface SmallNode extends Site {
   readonly cpu: number;
   readonly memory: number;
   readonly running: readonly SmallPod[];
+  /** By default a type that the catalogue lacks, of the first NodePool. */
+  readonly type?: string;
+  readonly pool?: string;
 }
 
 /** A few pods, and what there is for them: in numbers, for a judge that tries everything. */
@@ -178,12 +181,13 @@ export function caseOf({ types, pools, nodes, pods }: SmallCase): Case {
         inValues(labelOf[key as keyof Site], ...values),
       ),
       ...(isTainted && { taints: [taint] }),
+      disruption: { budgets: [{ nodes: '100%' }] },
     }),
   );
-  for (const { name, zone, arch, capacityType, cpu, memory, running } of nodes) {
-    const labels = { [zoneKey]: zone, [archKey]: arch, [capacityTypeKey]: capacityType, [osKey]: 'linux', [instanceTypeKey]: 'other' }; // prettier-ignore
+  for (const { name, zone, arch, capacityType, cpu, memory, running, type = 'other', pool = pools[0]!.name } of nodes) {
+    const labels = { [zoneKey]: zone, [archKey]: arch, [capacityTypeKey]: capacityType, [osKey]: 'linux', [instanceTypeKey]: type }; // prettier-ignore
     const allocatable = { cpu: `${cpu}m`, memory: `${memory}Mi`, pods: '110' };
-    objects.push(...runningNode({ name, pool: pools[0]!.name, labels, allocatable }));
+    objects.push(...runningNode({ name, pool, labels, allocatable }));
     for (const each of running) objects.push(podObject(each, name));
   }
   for (const each of pods) objects.push(podObject(each));
