@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { add, some, zones, type Draft, type Trait } from './corner-draft.js';
 import {
+  type PartialSpec,
   capacityTypeKey,
   container,
   daemonSet,
@@ -166,6 +167,103 @@ export const extensions: Readonly<Record<string, Trait>> = {
     }
     add(draft, `${name}-others`, count, {});
   },
+  /** Pods on a node that is being deleted, some of which it cannot go without, and terminating pods beside others. */
+  heldBack: (draft, name, count) => {
+    const { random } = draft;
+    for (let i = 0; i < random.int(1, 2); i++) {
+      const goes = random.chance(0.7);
+      const type = random.pick(draft.catalogue);
+      const labels = nodeLabels(type, random.pick(type.offerings));
+      const node = {
+        name: `${name}-${i}`,
+        pool: draft.pools[0]!.name,
+        labels,
+        allocatable: { pods: '110', ...type.resources },
+      };
+      const made = runningNode(node);
+      for (const { metadata } of goes ? made : []) {
+        metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+        metadata.finalizers = ['karpenter.sh/termination'];
+      }
+      draft.objects.push(...made);
+      for (let k = random.int(1, 3); k > 0; k--) {
+        const running = pod(`running-${name}-${i}-${k}`, { app: name }, requestsOf('100m', '64Mi'), {
+          nodeName: node.name,
+        });
+        const draw = random.next();
+        if (draw < 0.5) running.metadata.annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+        else if (draw < 0.75) running.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+        draft.objects.push(running);
+      }
+    }
+    add(draft, name, count, drawPartner(draft, name));
+  },
+  namespaces: (draft, name, count) => {
+    const { random } = draft;
+    const names = ['one', 'two', 'three'].map((each) => `${name}-${each}`);
+    for (const each of names) {
+      const labels = { 'kubernetes.io/metadata.name': each, tier: random.pick(['front', 'back']) };
+      draft.objects.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: each, labels } });
+    }
+    for (const namespace of names) {
+      const before = draft.pods.length;
+      const others = random.pick([{}, { namespaceSelector: {} }, { namespaceSelector: { matchLabels: { tier: 'front' } } }, { namespaces: [names[0]!] }]); // prettier-ignore
+      add(draft, `${namespace}-${random.pick(['a', 'b'])}`, Math.ceil(count / 3), drawPartner(draft, name, others), {
+        app: name,
+      });
+      for (const { metadata } of draft.pods.slice(before)) metadata.namespace = namespace;
+    }
+  },
+  staticVolumes: (draft, name, count) => {
+    const { random } = draft;
+    draft.objects.push({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'static' },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    } as KubernetesObject);
+    for (let i = 0; i < Math.min(count, 6); i++) {
+      const at = random.chance(0.8) ? [{ matchExpressions: [inValues(zoneKey, ...random.some(zones, 1))] }] : undefined;
+      draft.objects.push({
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: `${name}-${i}` },
+        spec: {
+          storageClassName: 'static',
+          accessModes: ['ReadWriteOnce'],
+          capacity: { storage: random.pick(['1Gi', '2Gi', '4Gi']) },
+          ...(at && { nodeAffinity: { required: { nodeSelectorTerms: at } } }),
+        },
+        status: { phase: random.chance(0.8) ? 'Available' : 'Released' },
+      } as KubernetesObject);
+      draft.objects.push({
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: `${name}-${i}`, namespace: 'default' },
+        spec: {
+          storageClassName: 'static',
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: random.pick(['1Gi', '2Gi']) } },
+        },
+        status: { phase: 'Pending' },
+      } as KubernetesObject);
+      draft.pods.push(
+        pod(`${name}-${i}`, { app: name }, some(draft), {
+          ...drawPartner(draft, name),
+          ...volumesOf([`${name}-${i}`]),
+        }),
+      );
+    }
+  },
+  podResources: (draft, name, count) => {
+    for (let i = 0; i < count; i++) {
+      const resources = { requests: some(draft) };
+      draft.pods.push(
+        pod(`${name}-${i}`, { app: name }, requestsOf('50m', '32Mi'), { resources, ...drawPartner(draft, name) }),
+      );
+    }
+  },
   spotRatio: (draft, name, count) => {
     const { random } = draft;
     draft.pools.push({ name: `mixed-${name}`, options: { weight: 50, requirements: [] } });
@@ -183,6 +281,19 @@ export const extensions: Readonly<Record<string, Trait>> = {
     add(draft, name, count, {});
   },
 };
+
+/** One rule that selects pods of the app, or none. */
+function drawPartner({ random }: Draft, app: string, others: object = {}): PartialSpec {
+  const topologyKey = random.pick([zoneKey, hostnameKey]);
+  const term = { topologyKey, labelSelector: { matchLabels: { app } } };
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, ...others }] };
+  return random.pick<PartialSpec>([
+    {},
+    { affinity: { podAffinity: required } },
+    { affinity: { podAntiAffinity: required } },
+    { topologySpreadConstraints: [{ ...term, maxSkew: random.int(1, 2), whenUnsatisfiable: 'DoNotSchedule' }] },
+  ]);
+}
 
 /** A node on which the DaemonSet runs, or on which it is to run once the node is initialized. */
 function agentNode(draft: Draft, name: string, daemon: string): void {
