@@ -62,7 +62,7 @@ const subjects = {
     budgets: ['candidates', 'policies'],
     consolidation: ['budgets', 'candidates', 'policies'],
     drift: ['budgets'],
-    expiration: [],
+    expiration: ['policies'],
     repair: [],
     'static-capacity': ['candidates'],
   },

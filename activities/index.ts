@@ -61,7 +61,8 @@ function createEntityActivities(deps: Pick<ActivityDeps, 'entities'>): EntityAct
   return withFailures<EntityActivities>({ ensureEntity: ({ entity }) => deps.entities.ensure(entity) });
 }
 
-const heartbeatMs = 2500;
+/** Half of the heartbeat timeout. Most activities are shorter and send none: each is an action of Temporal Cloud. */
+export const heartbeatMs = 5000;
 
 /**
  * Wraps activities so that they heartbeat as long as they run: if a worker dies, the server notices that within the

@@ -100,23 +100,18 @@ const found = (kind: Found['kind'], phase: string, asks = false): Found => ({
   phase,
   asks,
 });
-const dormant = found('expire', 'not due');
 
 describe('the workflow that an order about a node goes to', () => {
   const cases: [NodeOrder, Found[], string][] = [
-    ['abort', [dormant, found('consolidate', 'launching')], 'prod/consolidate/1'],
-    ['abort', [dormant, found('repair', 'tolerating')], 'prod/repair/1'],
+    ['abort', [found('consolidate', 'launching')], 'prod/consolidate/1'],
+    ['abort', [found('repair', 'tolerating')], 'prod/repair/1'],
     ['abort', [found('expire', 'replacing')], 'prod/expire/1'],
-    ['hold', [dormant, found('replace', 'replacing'), found('terminate', 'draining')], 'prod/replace/1'],
-    [
-      'approve',
-      [dormant, found('consolidate', 'awaiting approval', true), found('repair', 'tolerating')],
-      'prod/consolidate/1',
-    ],
+    ['hold', [found('replace', 'replacing'), found('terminate', 'draining')], 'prod/replace/1'],
+    ['approve', [found('consolidate', 'awaiting approval', true), found('repair', 'tolerating')], 'prod/consolidate/1'],
     ['approve', [found('consolidate', 'draining'), found('terminate', 'draining', true)], 'prod/terminate/1'],
-    ['expedite', [dormant, found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
-    ['retry', [dormant, found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
-    ['expedite', [dormant, found('consolidate', 'validating')], 'prod/consolidate/1'],
+    ['expedite', [found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
+    ['retry', [found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
+    ['expedite', [found('consolidate', 'validating')], 'prod/consolidate/1'],
   ];
   test.each(cases)('for %s with %j running', (order, all, expected) => {
     expect(chooseWorkflow('node-1', order, all)).toBe(expected);
@@ -130,16 +125,10 @@ describe('the workflow that an order about a node goes to', () => {
       '"node-1" is no workflow id, and nothing is under way for a node or NodePool of that name',
     ],
     [
-      'only its expiration waits',
-      'abort',
-      [dormant],
-      'nothing is under way for "node-1" but\n  prod/expire/1 (not due)\nan order to its expiration has to name that workflow',
-    ],
-    [
       'it is too late',
       'abort',
-      [dormant, found('consolidate', 'draining'), found('terminate', 'draining')],
-      'nothing can be taken back any more for "node-1":\n  prod/expire/1 (not due)\n  prod/consolidate/1 (draining)\n  prod/terminate/1 (draining)',
+      [found('consolidate', 'draining'), found('terminate', 'draining')],
+      'nothing can be taken back any more for "node-1":\n  prod/consolidate/1 (draining)\n  prod/terminate/1 (draining)',
     ],
     [
       'nobody asks',

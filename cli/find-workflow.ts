@@ -27,12 +27,6 @@ export type NodeOrder = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 
 /** These can be aborted before the point of no return; an order without workflow id means the first active one. */
 const revocable: readonly (WorkflowKind | undefined)[] = ['consolidate', 'replace', 'drift', 'repair', 'expire'];
 const draining: ReadonlySet<string> = new Set(['draining', 'detaching volumes', 'terminating the instance']);
-/** Phases in which an expiration only waits for its time. */
-const dormant: ReadonlySet<string> = new Set(['not due', 'starting', '']);
-
-/** Whether it is an expiration that only waits for its time. */
-const isDormant = ({ kind, phase }: Found): boolean => kind === 'expire' && dormant.has(phase);
-
 const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[]>> = {
   approve: [...revocable, 'terminate'],
   reject: [...revocable, 'terminate'],
@@ -43,10 +37,8 @@ const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[
 };
 
 /** Whether the workflow accepts the order in its current phase. */
-function canObey(order: NodeOrder, found: Found): boolean {
-  const { asks, phase } = found;
+function canObey(order: NodeOrder, { asks, phase }: Found): boolean {
   if (order === 'approve' || order === 'reject') return asks;
-  if (isDormant(found)) return false;
   if (order === 'abort' || order === 'hold') return !draining.has(phase);
   return true;
 }
@@ -77,11 +69,8 @@ const cannot: Readonly<Record<NodeOrder, string>> = {
 function whyNone(subject: string, order: NodeOrder, all: readonly Found[]): string {
   if (all.length === 0)
     return `"${subject}" is no workflow id, and nothing is under way for a node or NodePool of that name`;
-  const active = all.filter((found) => !isDormant(found));
   const lines = all.map(({ workflowId, phase }) => `  ${workflowId} (${phase === '' ? 'starting' : phase})`).join('\n');
-  const head = active.length === 0 ? `nothing is under way for "${subject}" but` : `${cannot[order]} for "${subject}":`;
-  const expiration = active.length > 0 ? '' : '\nan order to its expiration has to name that workflow';
-  return `${head}\n${lines}${expiration}`;
+  return `${cannot[order]} for "${subject}":\n${lines}`;
 }
 
 /** Timeout for queries to `disrupt`, and for each request to the API server; a busy one takes a second or two. */
@@ -163,7 +152,7 @@ async function refuseOtherNodesOf(target: TemporalTarget, nodePool: string, orde
   const lines: string[] = [];
   for await (const { workflowId, typedSearchAttributes } of target.client.workflow.list({ query })) {
     const found = foundOf(workflowId, typedSearchAttributes);
-    if (steerable.has(found.kind) && !isDormant(found)) lines.push(`  ${workflowId} (${found.phase})`);
+    if (steerable.has(found.kind)) lines.push(`  ${workflowId} (${found.phase})`);
   }
   if (lines.length === 0) return;
   const head = `NodePool "${nodePool}" has no rollout to ${order}; for its nodes there are, and have to be named:`;

@@ -48,9 +48,6 @@ const answerWithinMs = 2000;
 const { awaitingApproval, blockedBy, phase } = searchAttributes;
 /** Entity workflows, which always run, are not listed. */
 const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
-/** Every node that expires has such a workflow, which waits until then. */
-const expiration = 'expireNode';
-const dormant = ['not due', 'starting'];
 
 const listOf = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join(', ')})`;
 
@@ -59,10 +56,7 @@ const listOf = (values: readonly string[]): string => `(${values.map((value) => 
  * time.
  */
 const needing = [`${awaitingApproval.name} = true`, `${blockedBy.name} IS NOT NULL`];
-const underWay = [
-  `WorkflowType NOT IN ${listOf([...entities, expiration])}`,
-  `WorkflowType = '${expiration}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
-];
+const underWay = `WorkflowType NOT IN ${listOf(entities)}`;
 
 /**
  * The workflows that need a user, and other active ones. If no worker responds, the phase comes from search attributes.
@@ -72,13 +66,12 @@ export async function statusWorkflows(store: Store, isAnswered: boolean): Promis
   for (const terms of needing) for await (const one of listed(store, terms)) found.set(one.workflowId, one);
   let shown = 0;
   let more = 0;
-  for (const terms of underWay)
-    for await (const one of listed(store, terms)) {
-      if (found.has(one.workflowId)) continue;
-      if (shown >= mostRunning) more += 1;
-      else found.set(one.workflowId, one);
-      shown += 1;
-    }
+  for await (const one of listed(store, underWay)) {
+    if (found.has(one.workflowId)) continue;
+    if (shown >= mostRunning) more += 1;
+    else found.set(one.workflowId, one);
+    shown += 1;
+  }
   const rows = await explained(store.client, [...found.values()], isAnswered);
   return { rows: rows.sort((a, b) => compareText(a.workflowId, b.workflowId)), more };
 }

@@ -1,17 +1,15 @@
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
   budgetsQuery,
-  type ExplainPodInput,
+  explainPodUpdate,
   explainQuery,
   openWorkflowsQuery,
   quotedForQuery,
   searchAttributes,
-  startOptions,
   whyNotUpdate,
 } from '../workflows/messages.js';
 import { tailOf } from '../operator/stuck/history-tail.js';
@@ -103,14 +101,9 @@ function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' 
 async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
   const { client, cluster } = live;
   const subject = `pod ${namespace}/${name}`;
+  const handle = client.workflow.getHandle(workflowIds.provision(cluster));
   const explanation = await client.connection.withDeadline(Date.now() + 60_000, () =>
-    client.workflow.execute<(input: ExplainPodInput) => Promise<PodExplanation>>('explainPod', {
-      workflowId: workflowIds.explainPod(cluster, namespace, name),
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      ...startOptions('explainPod', { cluster }),
-      args: [{ cluster, namespace, name }],
-      staticSummary: `why is ${subject} where it is?`,
-    }),
+    handle.executeUpdate(explainPodUpdate, { args: [{ namespace, name }] }),
   );
   const { state, node, why: answer, details } = explanation;
   if (state === 'unknown') throw new UsageError(answer);

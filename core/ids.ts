@@ -23,7 +23,6 @@ export const workflowIds = {
   /** By the first run of the measured move: a move has one workflow id and may run again. */
   savings: (cluster: string, moveRunId: string) => `${cluster}/savings/${moveRunId}`,
   offerings: (cluster: string) => `${cluster}/offerings`,
-  explainPod: (cluster: string, namespace: string, pod: string) => `${cluster}/explain/${namespace}/${pod}`,
 } as const;
 
 /** The Schedule that records which Kubernetes cluster uses the name. */
@@ -46,7 +45,6 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   consolidate: 'consolidate',
   savings: 'savings',
   offerings: 'offerings',
-  explain: 'explainPod',
 };
 
 /** The inverse of `workflowIds`; undefined for other ids. */

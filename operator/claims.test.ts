@@ -78,7 +78,7 @@ describe("the operator's workflows for NodeClaims", () => {
 
   test('at its start it starts launches, terminations and expirations that were missed', async () => {
     world.kube.put('NodeClaim', claim('unlaunched'));
-    world.kube.put('NodeClaim', claim('up', { status: { conditions: initialized() }, spec: { expireAfter: '2h' } }));
+    world.kube.put('NodeClaim', claim('up', { status: { conditions: initialized() }, spec: { expireAfter: '1h' } }));
     world.kube.put(
       'NodeClaim',
       claim('forever', { status: { conditions: initialized() }, spec: { expireAfter: 'Never' } }),
@@ -94,7 +94,7 @@ describe("the operator's workflows for NodeClaims", () => {
 
     expect(calls.sort()).toEqual([
       'claimChanged uid-deleting',
-      `expireNode up ${Date.parse('2026-01-05T13:00:00Z')}`,
+      `expireNode up ${Date.parse('2026-01-05T12:00:00Z')}`,
       'launchNode unlaunched',
       'terminateNode deleting',
     ]);
@@ -117,7 +117,7 @@ describe("the operator's workflows for NodeClaims", () => {
   // Rule `registration/registered-anew`.
   test('a Node created anew starts launchNode once more, one that has all of its claim does not', async () => {
     const status = { conditions: initialized(), providerID: 'fake:///a/i-1', nodeName: 'n1' };
-    world.kube.put('NodeClaim', claim('c1', { status }));
+    world.kube.put('NodeClaim', claim('c1', { status, spec: { expireAfter: '1h' } }));
     const node = { metadata: { name: 'n1', labels: { [labels.registered]: 'true' } }, spec: { providerID: 'fake:///a/i-1' } }; // prettier-ignore
     world.kube.put('Node', node);
     await world.synced();

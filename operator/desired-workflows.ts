@@ -9,7 +9,8 @@ import { annotations, finalizers } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
-import { conditionToRepair } from '../disruption/repair/repair.js';
+import { expirationTerms } from '../disruption/expiration/expiration-times.js';
+import { conditionToRepair, repairStartsIn } from '../disruption/repair/repair.js';
 import type {
   DisruptInput,
   HandleInterruptionInput,
@@ -80,7 +81,7 @@ export function entityStart(cluster: string, entity: Entity): WorkflowStart {
 
 /**
  * A claim is launched until it is initialized, and again if its Node is created again. It is terminated once it or its
- * node is deleted. In between it has an expiration timer.
+ * node is deleted.
  */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const deleted = deletedOf(observed, claim);
@@ -181,17 +182,20 @@ function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonl
   ];
 }
 
-/** A claim whose expiration was declined has an annotation: removing it starts the timer again. */
-function expirationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+/** Starts once it is due; a claim whose expiration was declined has an annotation. */
+function expirationOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
   if (!Number.isFinite(after) || claim.metadata.annotations?.[annotations.expirationDeclined] !== undefined) return [];
+  const { cluster, now, pools, policies } = observed;
+  const createdAt = Date.parse(claim.metadata.creationTimestamp ?? '');
+  // Most claims: nothing begins in the first half of a life (expiration/begins-early).
+  if (now < createdAt + after / 2) return [];
+  const { nodePool } = labelsOf(claim);
+  const pool = pools.find(({ metadata }) => metadata.name === nodePool);
+  const expiresAt = createdAt + after;
+  if (expirationTerms(pool, policies, claim, expiresAt).beginAt > now) return [];
   const { name, uid } = identityOf(claim);
-  const input: ExpireNodeInput = {
-    cluster,
-    claim: { name, uid },
-    nodePool: labelsOf(claim).nodePool,
-    expiresAt: Date.parse(claim.metadata.creationTimestamp ?? '') + after,
-  };
+  const input: ExpireNodeInput = { cluster, claim: { name, uid }, nodePool, expiresAt };
   return [
     {
       workflowId: workflowIds.expire(cluster, uid),
@@ -208,7 +212,8 @@ function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
   const { cluster, gates, repairPolicies } = observed;
   if (!gates.NodeRepair || !isTrue(claim.status?.conditions, 'Registered')) return [];
   const declined = claim.metadata.annotations?.[annotations.repairDeclined];
-  if (conditionToRepair(observed.nodeOf(claim), repairPolicies, declined) === undefined) return [];
+  const found = conditionToRepair(observed.nodeOf(claim), repairPolicies, declined);
+  if (found === undefined || repairStartsIn(found, observed.now) > 0) return [];
   const { name, uid } = identityOf(claim);
   const input: RepairNodeInput = { cluster, claim: { name, uid }, nodePool: labelsOf(claim).nodePool };
   return [

@@ -2,6 +2,8 @@ import type { Log } from '../core/telemetry.js';
 import type { Starter } from './starter.js';
 import { WorkQueue } from './work-queue.js';
 
+/** One event changes many objects, such as the end of a node: they are signalled together. */
+const settleMs = 1000;
 /**
  * Minimum time between signals, whatever changed. During a series of changes each signal costs a workflow task, and its search result is
  * outdated when it ends (Karpenter searches every ten seconds).
@@ -9,8 +11,8 @@ import { WorkQueue } from './work-queue.js';
 const gapMs = 5000;
 
 /**
- * Signals `disrupt` that something changed: retried until it succeeds, and sent at most once in `gapMs`. Changes in
- * between are signalled after that time.
+ * Signals `disrupt` that something changed, for all parts of the operator: retried until it succeeds, and sent at most
+ * once in `gapMs`. Changes in between are signalled after that time.
  */
 export class DisruptSignals {
   private readonly queue: WorkQueue;
@@ -22,8 +24,8 @@ export class DisruptSignals {
   }
 
   signal(): void {
-    if (this.pause === undefined) this.queue.add('cluster');
-    else this.more = true;
+    this.more = true;
+    if (this.pause === undefined) this.sendAfter(settleMs);
   }
 
   stop(): void {
@@ -32,17 +34,17 @@ export class DisruptSignals {
   }
 
   private async send(starter: Pick<Starter, 'disrupt'>): Promise<undefined> {
-    // A change during the signal.
-    this.more = this.pause !== undefined;
-    if (this.more) return undefined;
+    this.more = false;
     await starter.disrupt();
-    this.pause = setTimeout(() => this.pauseEnded(), gapMs);
-    this.pause.unref();
+    this.sendAfter(gapMs);
     return undefined;
   }
 
-  private pauseEnded(): void {
-    this.pause = undefined;
-    if (this.more) this.signal();
+  private sendAfter(pauseMs: number): void {
+    this.pause = setTimeout(() => {
+      if (this.more) this.queue.add('cluster');
+      else this.pause = undefined;
+    }, pauseMs);
+    this.pause.unref();
   }
 }

@@ -5,7 +5,7 @@ import type { ClusterCache } from '../kube/port.js';
 import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { OperatorContext } from './context.js';
-import { annotations, labels } from '../api/labels.js';
+import { annotations, labels, taints } from '../api/labels.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { watchDisruptionInputs } from './disruption-inputs.js';
 
@@ -138,6 +138,44 @@ describe('changes that are signalled to disrupt', () => {
     await seen('karpenter.sh/do-not-disrupt');
     await timers.tickAsync(5000);
     expect(count('news')).toBe(before + 1);
+  });
+
+  test('no change of a Node that joins until it is initialized, which its NodeClaim shows, nor of one that is tainted by a disruption or deleted', async () => {
+    const node = ({ spec = {}, ...metadata }: { readonly spec?: object; readonly labels: object }) =>
+      kube.put('Node', { metadata: { name: 'n', ...metadata }, spec } as never);
+    const seen = (): Promise<unknown> => {
+      const { resourceVersion } = kube.objects('Node')[0]!.metadata;
+      return cache.until(
+        () => cache.get('Node', { name: 'n' })?.metadata.resourceVersion === resourceVersion,
+        stopping.controller.signal,
+      );
+    };
+    const pool = { 'karpenter.sh/nodepool': 'default' };
+    const own = { ...pool, 'karpenter.sh/initialized': 'true' };
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    stop();
+    const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout'] }));
+    watch();
+    await timers.tickAsync(5000);
+    const before = count('news');
+    const signals: number[] = [];
+    for (const metadata of [
+      { labels: {} },
+      { labels: pool },
+      { labels: { ...pool, 'karpenter.sh/registered': 'true' } },
+      { labels: own },
+      { labels: own, spec: { taints: [taints.disrupted] } },
+      { labels: { ...own, 'example.com/x': '1' }, spec: { taints: [taints.disrupted] } },
+      { labels: own, deletionTimestamp },
+      { labels: { ...own, 'example.com/x': '1' }, deletionTimestamp },
+    ]) {
+      node(metadata);
+      await seen();
+      await timers.tickAsync(5000);
+      signals.push(count('news') - before);
+    }
+
+    expect(signals).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
   test.each([

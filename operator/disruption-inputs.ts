@@ -1,6 +1,9 @@
 import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
+import { labels, taints } from '../api/labels.js';
 import { recordsOf } from '../cluster/pool-records.js';
 import { isTrue } from '../core/conditions.js';
+import { parseWorkflowId } from '../core/ids.js';
+import { hasTaint } from '../core/taints.js';
 import type { Kind, Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { watchWaitingDisruptions } from './waiting-disruptions.js';
@@ -30,9 +33,10 @@ export function watchDisruptionInputs(context: OperatorContext, signalDisrupt: (
     ...follow('NodeOverlay', generation, signalDisrupt),
     ...follow('DisruptionPause', generation, signalDisrupt),
     watchWaitingDisruptions(context),
-    // A new node has nothing to disrupt yet.
+    // A joining node can be disrupted only once it is initialized, which its NodeClaim shows (claim-conditions.ts).
     cache.on('Node', ({ type, object, previous }) => {
-      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signalDisrupt();
+      const isChanged = previous !== undefined && ofNode(object) !== ofNode(previous);
+      if (type === 'deleted' || (isChanged && isInUse(previous) && isInUse(object))) signalDisrupt();
     }),
   ];
   // For changes made while no operator ran.
@@ -45,7 +49,10 @@ export function watchDisruptionInputs(context: OperatorContext, signalDisrupt: (
 /** Budgets, policies and templates; the labels that policies select; whether nodes of it are being disrupted. */
 function ofPool(pool: Kinds['NodePool']): string {
   const { metadata, status } = pool;
-  const isDisrupted = recordsOf(pool).records.disrupting.length > 0;
+  // `disrupt` started the commands itself.
+  const isDisrupted = recordsOf(pool).records.disrupting.some(
+    ({ owner }) => parseWorkflowId(owner)?.kind !== 'consolidate',
+  );
   return JSON.stringify([metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready'), isDisrupted]);
 }
 
@@ -55,6 +62,12 @@ function allows({ metadata, status }: PodDisruptionBudget): string {
 
 /** Other annotations are irrelevant, and agents write them constantly (consolidation/when-it-searches). */
 const ownAnnotation = /^([^/]*\.)?(karpenter\.sh|karpenter\.k8s\.aws|stowage\.dev)\//;
+
+function isInUse(node: Node): boolean {
+  const { labels: own, deletionTimestamp } = node.metadata;
+  const joins = own?.[labels.nodePool] !== undefined && own[labels.initialized] !== 'true';
+  return !joins && deletionTimestamp === undefined && !hasTaint(node, taints.disrupted);
+}
 
 function ofNode({ metadata, spec, status }: Node): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;

@@ -3,10 +3,10 @@ import { annotations } from '../api/labels.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
-import { conditionToRepair } from '../disruption/repair/repair.js';
+import { conditionToRepair, repairStartsIn } from '../disruption/repair/repair.js';
 import type { OperatorContext } from './context.js';
-import { WorkQueue } from './work-queue.js';
 import { nameOf } from '../core/names.js';
+import { WorkQueue, type Requeue } from './work-queue.js';
 
 /**
  * Starts `repairNode` for nodes whose conditions report a fault, and signals it when they change (repair/policies, gate
@@ -36,11 +36,17 @@ export function watchHealth(context: OperatorContext): () => void {
   };
 }
 
-async function checkNode(context: OperatorContext, name: string, signalled: Map<string, string>): Promise<undefined> {
+async function checkNode(
+  context: OperatorContext,
+  name: string,
+  signalled: Map<string, string>,
+): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isRepairable(context, claim)) return undefined;
   const declined = claim.metadata.annotations?.[annotations.repairDeclined];
   const found = conditionToRepair(nodeOf(context.cache, claim), context.cloud.repairPolicies ?? [], declined);
+  const afterMs = found === undefined ? 0 : repairStartsIn(found, context.now());
+  if (afterMs > 0) return { afterMs };
   const now = found === undefined ? '' : `${found.type}=${found.status} since ${found.since}`;
   const own = identityOf(claim);
   if ((signalled.get(own.uid) ?? '') === now) return undefined;

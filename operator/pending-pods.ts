@@ -5,7 +5,7 @@ import { refusalsInForce } from '../cluster/refused-pods.js';
 import { backOffMs } from '../core/back-off.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
 import { isTrue } from '../core/conditions.js';
-import { isPending } from '../core/pods.js';
+import { isDrainable, isPending } from '../core/pods.js';
 import type { Kind } from '../kube/port.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
@@ -79,7 +79,8 @@ export function watchPendingPods(context: OperatorContext): () => void {
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
     if (type === 'deleted' || !isDeleting(object)) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;
-    noteNew();
+    const running = context.cache.podsOnNode(object.metadata.name ?? '');
+    if (running.some((pod) => isDrainable(pod, context.now()))) noteNew();
   });
   looks.add(pods);
   return () => {

@@ -35,7 +35,9 @@ describe('nodes that cannot be drained or are unhealthy', () => {
       metadata: { name: 'n1' },
       spec: { providerID: 'fake:///a/i-1' },
       status: {
-        conditions: [{ type: 'Ready', status: ready, lastTransitionTime: new Date(world.clock.now).toISOString() }],
+        conditions: [
+          { type: 'Ready', status: ready, lastTransitionTime: new Date(world.clock.now - minute).toISOString() },
+        ],
       },
     });
   const context = (more: Partial<OperatorContext> = {}): OperatorContext => ({
@@ -96,6 +98,21 @@ describe('nodes that cannot be drained or are unhealthy', () => {
     await until(() => calls.length === 2);
 
     expect(calls).toEqual(['repair c1', 'recovered uid-c1']);
+  });
+
+  test('no repair is started for a node that is not Ready for less than a minute, as while it joins (repair/policies)', async () => {
+    stops.push(watchHealth(context({ gates: { ...world.deps.gates, NodeRepair: true } })));
+    world.clock.now += minute;
+    node('False');
+    world.clock.now -= minute / 60;
+    await world.synced();
+    node('True');
+    await world.synced();
+    node('False');
+    await world.synced();
+    await until(() => calls.length === 1);
+
+    expect(calls).toEqual(['repair c1']);
   });
 
   test('a declined repair is started once when the rejection is removed (repair/declined)', async () => {

@@ -77,6 +77,20 @@ describe('workflows that should run', () => {
     expect(typesFor([claimAt(stage, 'c')])).toEqual(expected);
   });
 
+  // Rule `expiration/begins-early`.
+  test.each([
+    ['720h', []],
+    ['62m', ['test/expire/uid-c']],
+    ['1h', ['test/expire/uid-c']],
+  ])(
+    'include an expiration once its replacement is due, for a claim of an hour that expires after %s',
+    (after, due) => {
+      const claim = claimAt('initialized', 'c');
+
+      expect(typesFor([{ ...claim, spec: { ...claim.spec, expireAfter: after } }])).toEqual(due);
+    },
+  );
+
   // Rule `interruption/restarted`.
   test('include a lost interruption from the notice on its claim, and from no label or taint of its node', () => {
     const claim = claimAt('never expires', 'c');
@@ -103,9 +117,9 @@ describe('workflows that should run', () => {
     expect(noted(spot, going)).toEqual([expect.stringMatching('^test/terminate/uid-c ')]);
   });
 
-  test('include a repair for an unhealthy node, with its timer', () => {
+  test('include a repair for an unhealthy node, beside its expiration', () => {
     const claim = nodeClaim('c', {
-      spec: { expireAfter: '720h' },
+      spec: { expireAfter: '1h' },
       status: { conditions: ['Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const })) },
     });
     const metadata = { ...claim.metadata, creationTimestamp: created };

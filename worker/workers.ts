@@ -12,7 +12,7 @@ import {
 import type { DataConverter } from '@temporalio/common';
 import type { OpenTelemetrySinks } from '@temporalio/interceptors-opentelemetry';
 import type { Logger } from 'pino';
-import { createActivities } from '../activities/index.js';
+import { createActivities, heartbeatMs } from '../activities/index.js';
 import { taskQueues, type TaskQueue } from '../workflows/messages.js';
 import { workflowBundle } from './bundle.js';
 import type { WorkerConnections } from './connections.js';
@@ -147,6 +147,8 @@ export function workerOptions(
     sinks: tracing?.sinks ?? unheard,
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '5 seconds',
+    // The SDK's default is most of the heartbeat timeout: one late heartbeat would end the attempt.
+    maxHeartbeatThrottleInterval: heartbeatMs,
     ...activationLimit,
     ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
     ...(name === 'cloud' && world.cloud.isMetered !== false

@@ -1,7 +1,6 @@
 // The entry point of the workflow bundle. The name of each export is the workflow type in Temporal.
 export { consolidate } from './consolidation/consolidate.js';
 export { disrupt } from './disruption/disrupt.js';
-export { explainPod } from './people/explain-pod.js';
 export { handleInterruption } from './interruption/handle-interruption.js';
 export { keepReplicas } from './static-capacity/keep-replicas.js';
 export { launchBatch } from './provisioning/launch-batch.js';

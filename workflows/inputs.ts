@@ -23,7 +23,6 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
   ['disrupt', ofCluster],
   ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
-  ['explainPod', object({ cluster: text, namespace: text, name: text })],
   ['handleInterruption', object({ cluster: text, instanceId: text, notices: absentOr(listOf(interruptionShape)) })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
   ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],

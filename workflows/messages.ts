@@ -20,5 +20,4 @@ export * from './static-capacity/replicas-messages.js';
 export * from './termination/termination-messages.js';
 export * from './people/oversight-messages.js';
 export * from './people/pause-messages.js';
-export type * from './people/explain-pod-messages.js';
 export type { ClaimPlan, ClaimRef, NodeUntil, NodeRef } from '../core/refs.js';

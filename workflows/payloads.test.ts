@@ -12,8 +12,8 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   replacementsPlanned: [{ id: 'i', claims: [claim], unplaced: 0 }],
   nodeChanged: [undefined],
   stopLaunch: [{}, { replyTo: 'w' }],
-  launchSettled: [{}, { providerId: 'p' }],
-  replacementSettled: [{ uid: 'u', outcome: 'initialized' }],
+  launchStopped: [{}, { providerId: 'p' }],
+  launchEnded: [{ uid: 'u', outcome: 'initialized' }],
   interruption: [{ kind: 'spot', instanceId: 'i', at: 1, messageId: 'm' }],
   offeringsRefused: [[], [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 5 }]],
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
@@ -99,7 +99,7 @@ test('ids in payloads may be of any script, and times as late as an expiration',
 
 /** Signals of optional fields alone take any object. */
 const isFine = (name: string, payload: unknown): boolean =>
-  ['stopLaunch', 'launchSettled'].includes(name) &&
+  ['stopLaunch', 'launchStopped'].includes(name) &&
   typeof payload === 'object' &&
   payload !== null &&
   !Array.isArray(payload);

@@ -40,9 +40,9 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ],
   ['nodeChanged', nothing],
   ['stopLaunch', object({ replyTo: absentOr(workflowId) })],
-  ['launchSettled', object({ providerId: absentOr(text) })],
+  ['launchStopped', object({ providerId: absentOr(text) })],
   [
-    'replacementSettled',
+    'launchEnded',
     object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded'), message: optional(text) }),
   ],
   ['interruption', interruptionShape],

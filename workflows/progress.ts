@@ -2,7 +2,7 @@ import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@tempor
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { AskedQuestion, Explanation, Failing } from './messages.js';
 import { factsTable } from './facts-table.js';
-import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
+import { explainQuery, phaseQuery, searchAttributes, usualOutcomeOf } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
 import { timeText } from '../core/time.js';
 
@@ -98,8 +98,7 @@ export class Progress {
   attributes(pairs: readonly SearchAttributeUpdatePair[]): void {
     const changed = pairs.filter(({ key, value }) => {
       const known = this.written.get(key.name);
-      if (key.name === searchAttributes.phase.name && passing.has(value) && (known === undefined || passing.has(known)))
-        return false;
+      if (key.name === searchAttributes.phase.name && isImplied(value, known)) return false;
       return this.written.has(key.name) ? known !== value : value !== null;
     });
     if (changed.length === 0) return;
@@ -125,6 +124,12 @@ export class Progress {
     lines.push(...factsTable(facts));
     setCurrentDetails(lines.join('\n'));
   }
+}
+
+/** Whether a phase needs no attribute, where `known` was written last. */
+function isImplied(phase: unknown, known: unknown): boolean {
+  if (known === undefined) return passing.has(phase) || phase === usualOutcomeOf(workflowInfo().workflowType);
+  return passing.has(phase) && passing.has(known);
 }
 
 function changed(facts: Explanation['facts'], changes: ChangedFacts = {}): Explanation['facts'] {

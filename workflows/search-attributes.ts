@@ -25,6 +25,8 @@ interface Subject {
   readonly candidates?: readonly Candidate[];
   readonly instanceId?: string;
   readonly reason?: string;
+  /** Dollars per hour. */
+  readonly saves?: number;
 }
 type Candidate = { readonly claim: { readonly name: string }; readonly nodePool: string };
 
@@ -36,6 +38,24 @@ const reasonsOf: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
+ * How workflows of a type usually end. A workflow whose phase was never written as an attribute ended so: that would be
+ * an action of Temporal Cloud for what the status of the workflow shows.
+ */
+const usualOutcomes: ReadonlyMap<string, string> = new Map([
+  ['launchNode', 'initialized'],
+  ['terminateNode', 'terminated'],
+  ['consolidate', 'done'],
+  ['measureSavings', 'done'],
+  ['handleInterruption', 'done'],
+  ['replaceDrifted', 'done'],
+  ['replaceNode', 'replaced'],
+  ['expireNode', 'replaced'],
+  ['repairNode', 'recovered'],
+]);
+
+export const usualOutcomeOf = (type: string): string => usualOutcomes.get(type) ?? '';
+
+/**
  * The search attributes of a workflow at its start, for its start options. Set there they cost nothing, whereas each
  * upsert is an action of Temporal Cloud. A workflow that was started without them writes them itself (progress.ts).
  */
@@ -43,19 +63,22 @@ export function startAttributes(
   type: string,
   input: object,
 ): { readonly typedSearchAttributes: SearchAttributePair[] } {
-  const { cluster, nodePool, claim, candidate, candidates = [], instanceId, reason } = input as Subject;
+  const { cluster, nodePool, claim, candidate, candidates = [], instanceId, reason, saves } = input as Subject;
   const about = candidate ?? candidates[0];
   const reasonOf = reasonsOf.get(type) ?? (about === undefined ? reason : reason?.toLowerCase());
+  const savings = saves === undefined ? [] : [{ key: searchAttributes.savingsPerHour, value: saves }];
   const values: readonly (readonly [typeof searchAttributes.cluster, string | undefined])[] = [
     [searchAttributes.cluster, cluster],
     [searchAttributes.nodePool, nodePool ?? about?.nodePool],
     [searchAttributes.nodeClaim, claim?.name ?? about?.claim.name],
     [searchAttributes.instanceId, instanceId],
     [searchAttributes.reason, reasonOf],
-    [searchAttributes.phase, type === 'expireNode' ? 'not due' : undefined],
   ];
   return {
-    typedSearchAttributes: values.flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }])),
+    typedSearchAttributes: [
+      ...values.flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }])),
+      ...savings,
+    ],
   };
 }
 

@@ -8,6 +8,7 @@ import { ClusterChanges } from '../disruption/cluster-changes.js';
 import type { ConsolidationActivities } from './contract.js';
 import type { DisruptionActivities } from '../disruption/contract.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
+import { removeLeftOvers } from '../disruption/left-over-taints.js';
 import { createConsolidationActivities } from './consolidation.js';
 
 const dedicated: Taint = { key: 'dedicated', value: 'db', effect: 'NoSchedule' };
@@ -102,9 +103,9 @@ describe('steering of evicted pods by taints', () => {
     putNode('a', [taints.steer]);
     await world.synced();
 
-    await activities.releaseStrays({ commands: [], isSteering: true });
+    await removeLeftOvers(world.deps, { commands: [], isSteering: true });
     expect(steeredNodes()).toEqual(['node-a']);
-    await activities.releaseStrays({ commands: [] });
+    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
     expect(steeredNodes()).toEqual([]);
   });
 
@@ -127,7 +128,7 @@ describe('steering of evicted pods by taints', () => {
       steered: ['node-b'],
     });
     expect(steeredNodes()).toEqual(['node-b']);
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
 
     refusing(undefined);
     await expect(activities.steerPods({ targets: [], steered: ['node-b'] })).resolves.toEqual({ steered: [] });

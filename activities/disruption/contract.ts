@@ -11,7 +11,6 @@ import type {
   NodesThatStay,
   NodeWaits,
   PoolCapacity,
-  RunningDisruption,
   ReconsiderOrder,
   Refused,
   RefusedNode,
@@ -56,8 +55,13 @@ export interface DisruptionDetails {
 }
 
 export interface DisruptionActivities {
-  /** Finds the commands to start now, and when to search again if nothing changes. */
-  findDisruptions(input: DisruptionView): Promise<DisruptionsFound>;
+  /**
+   * Finds the commands to start now, and when to search again if nothing changes. With `leftOvers` it then removes what
+   * is left of disruptions whose workflow has ended, and soft taints unless `disrupt` is steering.
+   */
+  findDisruptions(
+    input: DisruptionView & { readonly leftOvers?: { readonly isSteering: boolean } },
+  ): Promise<DisruptionsFound & LeftOversRemoved>;
   /** The candidates that may still be disrupted (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;
@@ -125,12 +129,12 @@ export interface DisruptionActivities {
   ): Promise<void>;
   /** Revokes refusals, and returns those that are left. Fails if none matches. */
   reconsider(order: ReconsiderOrder): Promise<readonly Refused[]>;
-  /**
-   * Removes what is left of disruptions whose workflow has ended (candidates/left-over-taints), and soft taints unless
-   * `disrupt` is steering. `released`: the nodes; `ended`: ids of those of `commands` whose workflow is closed.
-   */
-  releaseStrays(input: { readonly commands: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
-    readonly released: readonly string[];
-    readonly ended?: readonly string[];
-  }>;
+}
+
+/** What was left of disruptions whose workflow has ended (candidates/left-over-taints). */
+export interface LeftOversRemoved {
+  /** The nodes whose taints and records were removed. */
+  readonly released?: readonly string[];
+  /** Ids of the commands whose workflow is closed. */
+  readonly ended?: readonly string[];
 }

@@ -13,6 +13,7 @@ import { createPauseActivities } from '../people/pauses.js';
 import type { DisruptionActivities } from './contract.js';
 import { disruptionContext } from '../disruption-context/disruption-context.js';
 import { createDisruptionActivities } from './disruption.js';
+import { removeLeftOvers } from './left-over-taints.js';
 
 const nothing = { nominations: [], commands: [] };
 const owner = 'test/consolidate/w';
@@ -109,13 +110,13 @@ describe('disruption activities on a cluster', () => {
   });
 
   // Rule `candidates/left-over-taints`.
-  test('while nodes count the next search is due within a minute, since their workflows may end without a word', async () => {
+  test('while nodes count the next search is due within two minutes, since their workflows may end without a signal', async () => {
     await activities.taintCandidates({ reason: 'Expired', candidates: [both[0]!], owner });
     await world.synced();
 
     const { nextCheckAt } = await activities.findDisruptions(nothing);
 
-    expect(nextCheckAt).toBeLessThanOrEqual(world.clock.now + 60_000);
+    expect(nextCheckAt).toBeLessThanOrEqual(world.clock.now + 2 * 60_000);
   });
 
   // Rule `commands/taint-first`.
@@ -155,9 +156,11 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
     isOpen = false;
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+      released: ['node-a'],
+    });
     expect(await taintsOf('node-a')).toEqual([]);
     expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
   });
@@ -169,12 +172,14 @@ describe('disruption activities on a cluster', () => {
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
 
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
     await activities.untaintCandidates({ candidates: found, owner: 'another' });
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     isOpen = false;
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+      released: ['node-a'],
+    });
     expect((await recordsIn()).disrupting).toEqual([]);
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
@@ -188,15 +193,17 @@ describe('disruption activities on a cluster', () => {
     let current = 'first';
     const isOpen = (_: string, run?: string): Promise<boolean> => Promise.resolve(run === undefined || run === current);
     Object.assign(world.deps.entities, { isOpen });
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
 
     current = 'second';
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+      released: ['node-a'],
+    });
     expect(await taintsOf('node-a')).toEqual([]);
 
     await activities.taintCandidates({ reason: 'Expired', candidates: found, owner, ownerRun: 'second' });
     await world.synced();
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
     // Another owner without a run, such as an interruption, leaves none of the run before.
     await activities.taintCandidates({ reason: 'spot_interrupted', candidates: found, owner: 'v' });
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
@@ -211,10 +218,12 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
 
     isOpen = false;
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+      released: ['node-a'],
+    });
 
     const { metadata, status } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
@@ -229,7 +238,9 @@ describe('disruption activities on a cluster', () => {
     const commands = Object.entries(since).map(([workflowId, at]) => ({
       ...{ workflowId, reason: 'Empty' as const, candidates: [], since: at },
     }));
-    await expect(activities.releaseStrays({ commands })).resolves.toMatchObject({ ended: ['closed'] });
+    await expect(removeLeftOvers(world.deps, { commands, isSteering: false })).resolves.toMatchObject({
+      ended: ['closed'],
+    });
   });
 
   // Rule `people/questions-end-with-their-cause`.
@@ -240,13 +251,13 @@ describe('disruption activities on a cluster', () => {
       held: () => Promise.resolve(held),
       cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
     });
-    await activities.releaseStrays({ commands: [] });
+    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
     expect(cancelled).toEqual(['test/expire/uid-gone']);
 
     await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
     Object.assign(world.deps.entities, { held: () => Promise.reject(new Error('Temporal is away')) });
-    expect(await activities.releaseStrays({ commands: [] })).toEqual({ released: ['node-a'] });
+    expect(await removeLeftOvers(world.deps, { commands: [], isSteering: false })).toEqual({ released: ['node-a'] });
   });
 
   test('counts of a disruption whose workflow ended before its taint, and requests that one waited for, are removed with it', async () => {
@@ -260,7 +271,7 @@ describe('disruption activities on a cluster', () => {
     expect(await waitIn('b')).toMatchObject({ workflow: 'x', reason: 'Expired', for: 'Budget' });
     await world.synced();
 
-    await activities.releaseStrays({ commands: [] });
+    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
 
     expect((await recordsIn()).disrupting).toEqual([]);
     expect(await waitIn('b')).toBeUndefined();
@@ -279,7 +290,7 @@ describe('disruption activities on a cluster', () => {
       await world.kube.patch('NodeClaim', { name: 'b' }, note(annotations.disruptionWait, wait));
       await world.synced();
 
-      await activities.releaseStrays({ commands: [] });
+      await removeLeftOvers(world.deps, { commands: [], isSteering: false });
 
       expect((await recordsIn()).disrupting).toEqual([]);
       expect(await waitIn('b')).toBeUndefined();
@@ -296,7 +307,7 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
 
-    await activities.releaseStrays({ commands: [] });
+    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
 
     expect(await taintsOf('node-b')).toEqual(left);
   });
@@ -311,7 +322,7 @@ describe('disruption activities on a cluster', () => {
     await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
     await world.synced();
 
-    await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: [] });
+    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     const owner = 'test/interrupt/i-a';
@@ -459,7 +470,7 @@ describe('disruption activities on a cluster', () => {
       expect((await activities.taintCandidates(drifted)).tainted).toEqual([]);
 
       Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
-      await activities.releaseStrays({ commands: [] });
+      await removeLeftOvers(world.deps, { commands: [], isSteering: false });
       await world.synced();
 
       expect((await activities.taintCandidates(drifted)).tainted).toEqual(['uid-a']);
@@ -568,7 +579,9 @@ describe('disruption activities on a cluster', () => {
       });
       await world.synced();
 
-      await expect(activities.releaseStrays({ commands: [] })).resolves.toMatchObject({ released: ['node-b'] });
+      await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+        released: ['node-b'],
+      });
     },
   );
 });

@@ -1,5 +1,5 @@
 import { noteQuestion, taintCandidates, untaintCandidates } from './candidate-marks.js';
-import { releaseStrays } from './left-over-taints.js';
+import { removeLeftOvers } from './left-over-taints.js';
 import { noteRefused, takeRefusalsBack } from './refusals.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -34,7 +34,11 @@ async function publishDisruption(
 export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivities {
   const finder = new DisruptionFinder(deps);
   return withFailures<DisruptionActivities>({
-    findDisruptions: (view) => finder.find(view),
+    findDisruptions: async ({ leftOvers, ...view }) => {
+      const found = await finder.find(view);
+      if (leftOvers === undefined) return found;
+      return { ...found, ...(await removeLeftOvers(deps, { ...leftOvers, commands: view.commands })) };
+    },
     validateCandidates: (input) => validateCandidates(deps, input),
     confirmCandidates: (input) => confirmCandidates(deps, input),
     publishDisruption: (input) => publishDisruption(deps, input),
@@ -43,7 +47,6 @@ export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivi
     noteQuestion: ({ candidates, ...question }) => noteQuestion(deps, candidates, question),
     noteRefused: (input) => noteRefused(deps, input),
     reconsider: (order) => takeRefusalsBack(deps, order),
-    releaseStrays: (input) => releaseStrays(deps, input),
   });
 }
 

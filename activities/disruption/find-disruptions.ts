@@ -38,7 +38,7 @@ const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
 /** How often to check for disruptions that count against budgets although their workflow has ended. */
-const leftOverCheckMs = 60_000;
+const leftOverCheckMs = 2 * 60_000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
 const mostDisrupting = 1000;
 

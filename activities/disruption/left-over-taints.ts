@@ -17,7 +17,8 @@ import { steerPods } from '../consolidation/steering.js';
 import { deleteOverPauses } from '../people/pauses.js';
 import { release } from './admission.js';
 import { isVoluntary, nodeText, ownerIn, untaint, type Marked, type Owner } from './candidate-marks.js';
-import type { DisruptionActivities } from './contract.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
+import type { LeftOversRemoved } from './contract.js';
 
 /** The workflow of a younger disruption may not have started yet. */
 const youngMs = 60_000;
@@ -29,10 +30,10 @@ const mostAsked = 100;
  * taints, records that count against budgets, and records of waits. Cancels workflows that a person holds although
  * their NodeClaim is gone, and deletes pauses that have ended.
  */
-export async function releaseStrays(
+export async function removeLeftOvers(
   deps: ActivityDeps,
-  { commands, isSteering = false }: Parameters<DisruptionActivities['releaseStrays']>[0],
-): ReturnType<DisruptionActivities['releaseStrays']> {
+  { commands, isSteering }: Pick<DisruptionView, 'commands'> & { readonly isSteering: boolean },
+): Promise<LeftOversRemoved> {
   if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
   await deleteOverPauses(deps);
   const released: string[] = [];
@@ -47,7 +48,10 @@ export async function releaseStrays(
   await forEachBestEffort(deps, strays(deps), free, { what: 'the end of a taint that is left over', nameOf: nodeText });
   const ended = await endedOf(deps, commands);
   await cancelWithoutNode(deps);
-  return { released: released.sort(compareText), ...(ended.length === 0 ? {} : { ended }) };
+  return {
+    ...(released.length === 0 ? {} : { released: released.sort(compareText) }),
+    ...(ended.length === 0 ? {} : { ended }),
+  };
 }
 
 interface Stray extends Marked, Owner {
@@ -87,10 +91,7 @@ function isMarked({ status }: NodeClaim, node: Node | undefined): boolean {
 }
 
 /** Ids of commands whose workflow is closed. Commands that began a moment ago are left out. */
-async function endedOf(
-  deps: ActivityDeps,
-  commands: Parameters<DisruptionActivities['releaseStrays']>[0]['commands'],
-): Promise<readonly string[]> {
+async function endedOf(deps: ActivityDeps, commands: DisruptionView['commands']): Promise<readonly string[]> {
   const old = commands.filter(({ since }) => deps.now() - since >= youngMs).map(({ workflowId }) => workflowId);
   const ended: string[] = [];
   const check = async (workflowId: string): Promise<void> => {

@@ -1,11 +1,7 @@
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
-import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { expirationTimes } from '../../disruption/expiration/expiration-times.js';
-import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
-import { rulesOf, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
+import { expirationTerms } from '../../disruption/expiration/expiration-times.js';
+import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
@@ -42,11 +38,11 @@ async function viewExpiration(
   const node = nodeOf(deps.cache, claim);
   const pricePerHour =
     (await nodePrices(deps)).prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0;
-  const terms = termsOf(pool, policies, claim, expiresAt);
+  const terms = expirationTerms(pool, policies, claim, expiresAt);
   return {
     state: 'live',
     ...terms,
-    ...(terms.beginAt > deps.now() ? {} : await successorOf(deps, pool, ref.uid)),
+    ...(await successorOf(deps, pool, ref.uid)),
     ...(node === undefined ? {} : { candidate: candidateOf({ claim, node, pricePerHour }) }),
     ...(asked === undefined ? {} : { approval: asked }),
   };
@@ -71,21 +67,4 @@ async function successorOf(
   if ('reason' in blank) return {};
   const { claims, typeLists } = claimPlans([blank], 0);
   return { successor: { replacements: claims, typeLists } };
-}
-
-type Terms = Pick<Extract<ExpirationView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
-
-/** While the policy is invalid or only recommends, the node stays, even past its hard deadline. */
-function termsOf(
-  pool: NodePool | undefined,
-  policies: readonly DisruptionPolicy[],
-  { metadata }: NodeClaim,
-  expiresAt: number,
-): Terms {
-  const { spec, invalid } = effectivePolicyOf(pool, policies);
-  const leftAlone = whyOnlyRecommended(rulesOf(pool, policies)) ?? invalid;
-  const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
-  if (leftAlone === undefined) return { mode: spec.expiration.mode, ...expirationTimes(spec.expiration, life) };
-  const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiration, life);
-  return { mode: 'ReplaceFirst', beginAt, leftAlone };
 }

@@ -14,7 +14,7 @@ import { cataloguesOf, managedPools, nodeClassOf, poolOf } from '../../cluster/c
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { withOverlays, overlaysInEffect } from '../../cluster/overlays.js';
-import { setConditions } from '../claim-status.js';
+import { reportConditions, setConditions } from '../claim-status.js';
 import { tagInstance } from '../../cluster/tagging.js';
 import { withFailures } from '../to-failure.js';
 import { updateClaim } from '../../cluster/writes.js';
@@ -41,6 +41,8 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
     terminateInstance: async ({ claim, providerId }) => {
       const state = await deps.cloud.terminate(providerId, launchedAt(deps, claim));
       deps.log.info({ providerId, state }, 'terminating an instance');
+      if (state === 'terminating')
+        await reportConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
       return { state };
     },
     rebootInstance: async ({ claim, providerId }) => {

@@ -1,16 +1,6 @@
-import type { CandidateRef, NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
+import type { CandidateRef, NodeVerdict, Pause, PauseScope, PodExplanation } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 import type { NamespacedName } from '../../core/refs.js';
-
-/** The state of a pod, and why. */
-export interface PodExplanation {
-  readonly state: 'unknown' | 'bound' | 'ended' | 'waiting' | 'planned' | 'unschedulable';
-  readonly why: string;
-  /** Further facts, each a sentence. */
-  readonly details: readonly string[];
-  /** The node that it runs on or is planned onto. */
-  readonly node?: string;
-}
 
 /** Pauses are DisruptionPause objects (invariants/pauses-hold). */
 export interface PauseActivities {

@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Pod } from '../../api/kubernetes.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { PodExplanation } from './contract.js';
+import type { PodExplanation } from '../../workflows/messages.js';
 import { explainPod } from './explanations.js';
 
 let world: ActivityWorld;

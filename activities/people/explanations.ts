@@ -1,6 +1,7 @@
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
-import type { NodeExplanationActivities, PodExplanation, PodExplanationActivities } from './contract.js';
+import type { PodExplanation } from '../../workflows/messages.js';
+import type { NodeExplanationActivities, PodExplanationActivities } from './contract.js';
 import { whyPaused } from '../../cluster/pauses.js';
 import { type DisruptionWait, waitOf } from '../../cluster/disruption-wait.js';
 import { cutText, verb } from '../../core/text.js';

@@ -64,6 +64,8 @@ export interface DrainProgress {
   readonly longestGraceMs?: number;
   /** Whether the node is not Ready and its instance is gone, so that there is nothing to drain or detach. */
   readonly instanceGone?: boolean;
+  /** With `done` of a drain: whether no volume of a drained pod is attached any more. */
+  readonly volumesDetached?: boolean;
   /** Since when it is blocked, for the next call; milliseconds of the epoch. */
   readonly blockedSince?: number;
   /** A deadline on the NodeClaim that is earlier than that of the input; milliseconds of the epoch. */
@@ -114,7 +116,6 @@ export interface TerminationActivities {
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
   setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;
-  markInstanceTerminating(input: { claim: ClaimRef }): Promise<void>;
   /** Removes the finalizers of node and claim. */
   finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
 }

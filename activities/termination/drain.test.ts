@@ -304,7 +304,6 @@ describe('terminating a node', () => {
     await createDrainActivities(world.deps).awaitVolumesDetached({
       ...{ claim, nodeName: 'n1', known: [], since: world.clock.now },
     });
-    await termination.markInstanceTerminating({ claim });
     await termination.finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
 
     expect(refused).toBeGreaterThan(0);

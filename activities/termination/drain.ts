@@ -201,9 +201,13 @@ class Drain {
   }
 
   private async done(): Promise<DrainProgress> {
-    const claim = await reportConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
+    const volumesDetached = attachedVolumes(this.deps, this.nodeNames).length === 0;
+    const claim = await reportConditions(this.deps, this.input.claim, [
+      { type: 'Drained', status: 'True' },
+      ...(volumesDetached ? [{ type: 'VolumesDetached', status: 'True' } as const] : []),
+    ]);
     this.deps.metrics.count('nodes_drained_total', { nodepool: claim === undefined ? '' : labelsOf(claim).nodePool });
-    return this.progress('done', []);
+    return { ...this.progress('done', []), ...(volumesDetached ? { volumesDetached } : {}) };
   }
 
   private progress(

@@ -32,9 +32,6 @@ export function createTerminationActivities(deps: ActivityDeps): TerminationActi
     setDeadline: async ({ claim, deadline }) => {
       await annotateDeadline(deps, claim, deadline);
     },
-    markInstanceTerminating: async ({ claim }) => {
-      await reportConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
-    },
     finishTermination: (input) => finish(deps, input),
   });
 }

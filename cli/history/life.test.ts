@@ -221,12 +221,7 @@ describe("history: a workflow's result in words", () => {
     [
       'an expiration',
       'expire',
-      [
-        started({ expiresAt: start }),
-        phase('not due'),
-        phase('replacing'),
-        done({ outcome: 'replaced', replacements: [] }),
-      ],
+      [started({ expiresAt: start }), phase('replacing'), done({ outcome: 'replaced', replacements: [] })],
       ['expires at 2026-01-05T12:00:00Z', 'a replacement is launched first', 'expired and replaced'],
     ],
     [

@@ -7,6 +7,7 @@ import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 interface Kept {
   readonly id: string;
+  readonly type?: string;
   readonly status: string;
   readonly phase?: string;
   /** Closed between one list and the next. */
@@ -26,13 +27,11 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
       list: async function* ({ query }: { query: string }) {
         const isOpen = query.includes("ExecutionStatus = 'Running'");
         const isOfAll = !query.includes('ExecutionStatus');
-        const isExpiration = query.includes('expireNode');
         for (const one of kept.filter(
           ({ status, isInBoth }) => isOfAll || isInBoth === true || (status === 'RUNNING') === isOpen,
         )) {
-          if (isOpen && one.id.startsWith('expire') !== isExpiration) continue;
           yield await Promise.resolve({
-            ...{ workflowId: `prod/${one.id}`, runId: one.id, status: { name: one.status } },
+            ...{ workflowId: `prod/${one.id}`, runId: one.id, type: one.type, status: { name: one.status } },
             ...{ startTime: new Date(now - 60_000), closeTime: new Date(now) },
             typedSearchAttributes: {
               get: ({ name }: { name: string }) => (name === 'StowagePhase' ? one.phase : undefined),
@@ -68,7 +67,8 @@ test('report: reads the histories of workflows that take orders once, closed or 
     { id: 'disrupt/old', status: 'CONTINUED_AS_NEW', orders: ['eve'] },
     { id: 'terminate/1', status: 'COMPLETED', phase: 'terminated', orders: ['joe'], isInBoth: true },
     { id: 'consolidate/1', status: 'COMPLETED', phase: 'done' },
-    { id: 'launch/1', status: 'COMPLETED', phase: 'initialized' },
+    // A usual outcome is no attribute.
+    { id: 'launch/1', type: 'launchNode', status: 'COMPLETED' },
     { id: 'expire/1', status: 'COMPLETED', phase: 'gone' },
     { id: 'provision', status: 'CONTINUED_AS_NEW' },
   ]);

@@ -10,6 +10,7 @@ import {
   type ReconsiderOrder,
   type SavingsMeasured,
   searchAttributes,
+  usualOutcomeOf,
 } from '../../workflows/messages.js';
 import { temporalEngine } from '../history/engine.js';
 import { attributeOf, callOf, fieldsOf, type Run, type RunRef, type Step, textOr } from '../history/records.js';
@@ -150,7 +151,7 @@ interface Sources {
 
 type Listed = Pick<
   WorkflowExecutionInfo,
-  'workflowId' | 'runId' | 'status' | 'startTime' | 'closeTime' | 'typedSearchAttributes'
+  'workflowId' | 'runId' | 'type' | 'status' | 'startTime' | 'closeTime' | 'typedSearchAttributes'
 >;
 
 /** The actions since then, from Temporal's visibility store and histories. */
@@ -161,17 +162,15 @@ export async function readActivity(sources: Sources): Promise<Activity> {
     sources,
     `ExecutionStatus != 'Running' AND CloseTime > '${new Date(since).toISOString()}'`,
   );
-  const open = await Promise.all(
-    underWay.map(async (terms) => listed(sources, `ExecutionStatus = 'Running' AND ${terms}`)),
-  );
+  const open = await listed(sources, `ExecutionStatus = 'Running' AND ${underWay}`);
   const rows = closed.found.flatMap(rowOf);
-  const refs = onceEach([...open.flatMap(({ found }) => found), ...closed.found]).filter(hasPeoplesOrders);
+  const refs = onceEach([...open.found, ...closed.found]).filter(hasPeoplesOrders);
   const { runs, unread } = await readRuns(sources.client, refs.slice(0, mostRead));
   return {
     ...{ cluster, since: new Date(since).toISOString(), until: new Date(now).toISOString(), rows },
     ...ordersIn(runs, since),
     notes: [
-      ...([closed, ...open].some(({ isCut }) => isCut) ? [`Only the newest ${mostListed} workflows are counted.`] : []),
+      ...([closed, open].some(({ isCut }) => isCut) ? [`Only the newest ${mostListed} workflows are counted.`] : []),
       ...(refs.length > mostRead
         ? [`Orders, force and measured savings are shown for the newest ${mostRead} workflows of ${refs.length}.`]
         : []),
@@ -185,14 +184,9 @@ function onceEach(all: readonly Listed[]): readonly Listed[] {
   return [...new Map(all.map((one) => [one.runId, one])).values()];
 }
 
-/**
- * Each node has a workflow that waits for its expiration, so of open workflows only those that a user may have
- * addressed are listed.
- */
-const underWay = [
-  "WorkflowType IN ('disrupt', 'measureSavings', 'consolidate', 'replaceDrifted', 'replaceNode', 'repairNode', 'terminateNode')",
-  `WorkflowType = 'expireNode' AND ${searchAttributes.phase.name} NOT IN ('not due', 'starting')`,
-];
+/** Of open workflows only those that a user may have addressed are listed. */
+const underWay =
+  "WorkflowType IN ('disrupt', 'measureSavings', 'consolidate', 'replaceDrifted', 'replaceNode', 'repairNode', 'terminateNode', 'expireNode')";
 
 /**
  * Workflows whose histories are read: for orders, force and measured savings. Users do not address workflows without
@@ -214,7 +208,14 @@ async function listed({ client, cluster }: Sources, terms: string): Promise<{ fo
   return { found, isCut: false };
 }
 
-function rowOf({ workflowId, status, startTime, closeTime, typedSearchAttributes: attributes }: Listed): DoneRow[] {
+function rowOf({
+  workflowId,
+  type,
+  status,
+  startTime,
+  closeTime,
+  typedSearchAttributes: attributes,
+}: Listed): DoneRow[] {
   const kind = parseWorkflowId(workflowId)?.kind;
   if (kind === undefined || !over.has(status.name)) return [];
   const text = (key: 'reason' | 'nodePool' | 'nodeClaim' | 'phase'): string =>
@@ -226,7 +227,7 @@ function rowOf({ workflowId, status, startTime, closeTime, typedSearchAttributes
       reason: text('reason'),
       nodePool: text('nodePool'),
       nodeClaim: text('nodeClaim'),
-      outcome: status.name === 'COMPLETED' ? text('phase') : status.name.toLowerCase(),
+      outcome: status.name === 'COMPLETED' ? text('phase') || usualOutcomeOf(type) : status.name.toLowerCase(),
       savedPerHour: attributes.get(searchAttributes.savingsPerHour) ?? 0,
       startedAt: startTime.toISOString(),
       closedAt: (closeTime ?? startTime).toISOString(),

@@ -43,7 +43,13 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /** Workflows that ended because their node was removed for another reason: their action did not happen. */
-const cameToNothing: ReadonlySet<string> = new Set(['expire gone', 'repair gone', 'replace gone', 'launch gone']);
+const cameToNothing: ReadonlySet<string> = new Set([
+  'expire gone',
+  'expire not due',
+  'repair gone',
+  'replace gone',
+  'launch gone',
+]);
 
 export const titleOf = (kind: string): string => lookUp(titles, kind) ?? kind;
 

@@ -30,6 +30,17 @@ export function unhealthyCondition(
   return first;
 }
 
+/**
+ * How long a condition lasts before `repairNode` is started: a joining node is not Ready for moments. Shorter
+ * tolerations are kept.
+ */
+const lastsMs = 60_000;
+
+/** Time until `repairNode` is to be started, milliseconds; it is due at 0 or less. */
+export function repairStartsIn({ since, dueAt }: Unhealthy, now: number): number {
+  return Math.min(since + lastsMs, dueAt) - now;
+}
+
 /** The value of annotation stowage.dev/repair-declined: `Ready=False: rejected by ann`. */
 export const declinedText = (condition: string, why: string): string => `${condition}: ${why}`;
 

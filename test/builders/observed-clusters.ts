@@ -29,7 +29,8 @@ export type Stage = 'new' | 'launching' | 'initialized' | 'never expires' | 'dec
 export const claimAt = (stage: Stage, name: string): NodeClaim => {
   const up = ['initialized', 'never expires', 'declined'].includes(stage);
   const base = nodeClaim(name, {
-    spec: { expireAfter: stage === 'never expires' ? 'Never' : '720h' },
+    // Others expire now.
+    spec: { expireAfter: stage === 'never expires' ? 'Never' : '1h' },
     status: up ? { conditions: [{ type: 'Initialized', status: 'True' }] } : {},
   });
   return {

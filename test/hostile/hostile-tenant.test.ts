@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
-import type { PodExplanation } from '../../activities/people/contract.js';
+import type { PodExplanation } from '../../workflows/messages.js';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { hostileNamespace, hostileObjects } from '../cases/hostile/index.js';
 import { annotations } from '../../api/labels.js';
@@ -10,7 +10,7 @@ import { Random } from '../cases/random.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import type { Kind, Kinds, NewObject } from '../../kube/port.js';
-import { taskQueues, type ExplainPodInput } from '../../workflows/messages.js';
+import { explainPodUpdate } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, startLiveWorld, within, type LiveWorld } from '../live/world.js';
 
 // A thousand legal but nasty objects, and ordinary pods among them that all run. Prints how soon these have their nodes, without and with the others.
@@ -128,12 +128,9 @@ async function unready(): Promise<string[]> {
 }
 
 const explain = (name: string, namespace = hostileNamespace): Promise<PodExplanation> =>
-  client.workflow.execute<(input: ExplainPodInput) => Promise<PodExplanation>>('explainPod', {
-    workflowId: workflowIds.explainPod(world.stack.cluster, namespace, name),
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    taskQueue: taskQueues(world.stack.cluster).control,
-    args: [{ cluster: world.stack.cluster, namespace, name }],
-  });
+  client.workflow
+    .getHandle(workflowIds.provision(world.stack.cluster))
+    .executeUpdate(explainPodUpdate, { args: [{ namespace, name }] });
 
 async function workflows(status: string): Promise<string[]> {
   const found: string[] = [];

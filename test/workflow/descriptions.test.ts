@@ -87,11 +87,9 @@ describe('the example inputs shown in the Temporal UI', () => {
       return rig.start('offerings', workflowIds.offerings(cluster), { cluster, carried: [refused] });
     },
     expireNode: async () => {
-      activities.expiration = [{ ...live, beginAt: now + 24 * hour, candidate: candidate() }];
-      return rig.start('expireNode', workflowIds.expire(cluster, claim().uid), {
-        ...about(),
-        expiresAt: now + 24 * hour,
-      });
+      activities.expiration = [{ ...live, beginAt: now, candidate: candidate() }];
+      activities.admits = () => false;
+      return rig.start('expireNode', workflowIds.expire(cluster, claim().uid), { ...about(), expiresAt: now });
     },
     'expireNode, left alone': async () => {
       activities.expiration = [

@@ -4,6 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
+  clusterChangedSignal,
   disruptionFinishedSignal,
   explainQuery,
   nextWindowQuery,
@@ -172,6 +173,7 @@ describe('disrupt: orders and its memory', () => {
       outcome: 'done',
       targets: [{ node: 'node-c', nodePool: 'default' }],
     });
+    await handle.signal(clusterChangedSignal);
     await rig.until(() =>
       activities
         .inputsOf<DisruptionView>('findDisruptions')

@@ -8,7 +8,7 @@ import {
   abortUpdate,
   approveUpdate,
   explainQuery,
-  launchSettledSignal,
+  launchStoppedSignal,
   refusals,
   rejectSignal,
   retryUpdate,
@@ -329,7 +329,7 @@ describe('escalation steps of a stuck drain', () => {
       const goOn = async (): Promise<void> => {
         const { runId } = await handle.describe();
         while ((await handle.describe()).historyLength <= wholeRun) {
-          await Promise.all(Array.from({ length: 200 }, async () => handle.signal(launchSettledSignal, {})));
+          await Promise.all(Array.from({ length: 200 }, async () => handle.signal(launchStoppedSignal, {})));
         }
         activities.drains = [blocked([budget, protectedPod])];
         await handle.executeUpdate(retryUpdate, { args: [{ actor: 'ann' }] });

@@ -30,7 +30,6 @@ import type { ConsolidationActivities } from '../../activities/consolidation/con
 import type {
   NodeExplanationActivities,
   PauseActivities,
-  PodExplanation,
   PodExplanationActivities,
 } from '../../activities/people/contract.js';
 import type { RepairActivities, RepairView } from '../../activities/repair/contract.js';
@@ -44,6 +43,7 @@ import type {
   ClaimRef,
   Pause,
   PauseScope,
+  PodExplanation,
   Refused,
   RefusedNode,
 } from '../../workflows/messages.js';
@@ -311,10 +311,6 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async markInstanceTerminating(): Promise<void> {
-    return Promise.resolve();
-  }
-
   async finishTermination(): Promise<void> {
     return Promise.resolve();
   }
@@ -367,8 +363,13 @@ export class FakeActivities
     return Promise.resolve(this.volumes.shift() ?? { state: 'done', blockedBy: [], remaining: 0, evicted: 0 });
   }
 
-  async findDisruptions(): ReturnType<DisruptionActivities['findDisruptions']> {
-    return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
+  async findDisruptions({
+    leftOvers,
+  }: Parameters<DisruptionActivities['findDisruptions']>[0]): ReturnType<DisruptionActivities['findDisruptions']> {
+    const { released } = this;
+    if (leftOvers !== undefined) this.released = [];
+    const removed = leftOvers === undefined ? {} : { released, ended: this.ended.splice(0) };
+    return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }), ...removed });
   }
 
   async confirmCandidates({
@@ -523,13 +524,6 @@ export class FakeActivities
   released: readonly string[] = [];
   /** Commands that have ended without a word. */
   readonly ended: string[] = [];
-
-  async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
-    const { released } = this;
-    this.released = [];
-    const ended = this.ended.splice(0);
-    return Promise.resolve({ released, ended });
-  }
 }
 
 export const activityNames: readonly string[] = Object.getOwnPropertyNames(FakeActivities.prototype).filter(

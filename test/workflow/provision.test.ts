@@ -4,7 +4,13 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CreateClaimsInput, PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { deletingNodesSignal, planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
+import {
+  deletingNodesSignal,
+  explainPodUpdate,
+  planQuery,
+  podsPendingSignal,
+  replaceSignal,
+} from '../../workflows/messages.js';
 import type { ProvisionInput } from '../../workflows/messages.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { cluster, lengthen, startRig } from './rig.js';
@@ -196,7 +202,7 @@ describe('provision: batches, plans and launches', () => {
 
   test('deleting nodes are given back by the request that reported them, planned or not, and by no other (commands/given-back)', async () => {
     const asked = { nodes: ['node-1'], replyTo: 'nobody', reason: 'expired', holdMs: 3_600_000 };
-    const giveBack = (request: string): Promise<void> =>
+    const release = (request: string): Promise<void> =>
       handle.signal(deletingNodesSignal, { nodes: ['node-1'], until: 0, marks: [], request });
     let ready = false;
     activities.planNodes = () => Promise.resolve(ready ? emptyPlan : { state: 'notReady', reason: 'not yet' });
@@ -205,13 +211,13 @@ describe('provision: batches, plans and launches', () => {
     // Neither is planned yet: a batch is being tried that knows of none.
     await handle.signal(replaceSignal, { id: 'r1', ...asked });
     await handle.signal(replaceSignal, { id: 'r2', ...asked });
-    await giveBack('r1');
+    await release('r1');
     ready = true;
     const without = () => activities.inputsOf<PlanNodesInput>('planNodes').at(-1)?.without;
     await rig.sleep('2 minutes');
     await rig.until(() => without()?.length === 1);
 
-    await giveBack('r2');
+    await release('r2');
     await pendThenWait(1500);
 
     await rig.until(() => without()?.length === 0);
@@ -241,5 +247,28 @@ describe('provision: batches, plans and launches', () => {
     await planned(2);
     expect(activities.inputsOf<PlanNodesInput>('planNodes').at(-1)!.without).toEqual(['node-a']);
     expect((await handle.describe()).historyLength).toBeLessThan(1000);
+  });
+
+  test('explains a pod in an update, without planning a batch; a pod without a name is refused', async () => {
+    const ask = async (pod: object): Promise<unknown> =>
+      handle.executeUpdate(explainPodUpdate, { args: [pod as { namespace: string; name: string }] });
+
+    expect(await ask({ namespace: 'default', name: 'a' })).toMatchObject({ why: 'nobody knows' });
+    await expect(ask({ namespace: 'default' })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('name is missing: give a text') },
+    });
+    expect(activities.callsOf().filter((call) => ['explainPod', 'planNodes'].includes(call))).toEqual(['explainPod']);
+  });
+
+  test('continues as new when updates alone fill its history', async () => {
+    const { runId } = await handle.describe();
+    const pod = { namespace: 'default', name: 'a' };
+    const ask = async (): Promise<unknown> => handle.executeUpdate(explainPodUpdate, { args: [pod] });
+    while ((await handle.describe()).runId === runId) {
+      await Promise.allSettled(Array.from({ length: 8 }, ask));
+    }
+
+    expect(await ask()).toMatchObject({ why: 'nobody knows' });
+    expect(activities.callsOf('planNodes')).toEqual([]);
   });
 });

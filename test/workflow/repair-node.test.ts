@@ -20,7 +20,7 @@ import type { ClaimRef, Explanation } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, durationOf, lengthen, startRig, wholeRun } from './rig.js';
+import { cluster, durationOf, lengthen, onServer, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -100,6 +100,31 @@ describe('repairNode of an unhealthy node', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(explained.waitingFor).toContain(blocked);
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * minute);
+  });
+
+  // Rule `budgets/urgent-first`.
+  test('while 500 expirations wait for a closed window, a broken node is repaired at once', async () => {
+    const waiting = onServer ? 50 : 500;
+    const old = candidateOf({ name: 'old', uid: 'uid-old' }, { node: 'node-old' });
+    activities.expiration = [{ state: 'live', mode: 'ReplaceFirst', beginAt: now, candidate: old }];
+    activities.admits = (node) => node !== old.node;
+    activities.turnCheckAt = now + 600 * minute;
+    const expire = (n: number): ReturnType<WorkflowRig['start']> => {
+      const expiring = { name: `old-${n}`, uid: `uid-old-${activities.serial}-${n}` };
+      const input = { cluster, claim: expiring, nodePool: 'default', expiresAt: now };
+      return rig.start('expireNode', workflowIds.expire(cluster, expiring.uid), input);
+    };
+    await Promise.all(Array.from({ length: waiting }, (_, n) => expire(n)));
+    await rig.until(() => activities.callsOf('taintCandidates').length >= waiting);
+    activities.health = [ill({ steps: [reboot] }), ill({ steps: [reboot] }), { state: 'healthy' }];
+
+    const handle = await start();
+    await rig.until(() => activities.callsOf('rebootInstance').length === 1);
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'recovered', steps: ['Reboot'] });
+    expect(await durationOf(handle)).toBeLessThan(minute);
+    expect(activities.callsOf('beginTermination')).toEqual([]);
   });
 
   test('a reboot after which the node is healthy ends the repair', async () => {

@@ -41,7 +41,6 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
       'drainNode',
       'awaitVolumesDetached',
       'terminateInstance',
-      'markInstanceTerminating',
       'findInstance',
       'finishTermination',
     ]);
@@ -256,7 +255,6 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
       expect(activities.callsOf()).toEqual([
         'beginTermination',
         'terminateInstance',
-        'markInstanceTerminating',
         'findInstance',
         'finishTermination',
       ]);

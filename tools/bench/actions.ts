@@ -108,6 +108,13 @@ async function settled({ set, pass, bill }: Scene): Promise<void> {
   bill.take();
 }
 
+/** What one life costs in workflows of each type, most first. */
+function byType(life: Counts, without: Counts): readonly (readonly [string, number])[] {
+  return [...life]
+    .map(([type, own]) => [type, (ofType(own) - ofType(without.get(type) ?? new Map())) / lives] as const)
+    .sort(([, a], [, b]) => b - a);
+}
+
 interface Row {
   readonly what: string;
   readonly most: number;
@@ -115,7 +122,12 @@ interface Row {
   readonly counts: Counts;
 }
 
-async function measure(code: string, hours: number): Promise<readonly Row[]> {
+interface Measured {
+  readonly rows: readonly Row[];
+  readonly ofLife: ReturnType<typeof byType>;
+}
+
+async function measure(code: string, hours: number): Promise<Measured> {
   const window = hours * hour;
   const aDay = (counts: Counts): number => Math.round((sum(counts) * 24) / hours);
   const [idle, chatty, unschedulable] = await inCluster(code, async (scene) => {
@@ -137,7 +149,7 @@ async function measure(code: string, hours: number): Promise<readonly Row[]> {
     await scene.pass(25 * hour + lives * hour);
     return [lived, scene.bill.take()];
   });
-  return [
+  const rows = [
     { what: `a day of ${nodes} nodes at rest`, most: 1000, actions: aDay(idle), counts: idle },
     {
       what: 'that day, where an agent annotates a Node every 10 seconds: more by',
@@ -158,6 +170,7 @@ async function measure(code: string, hours: number): Promise<readonly Row[]> {
       counts: life,
     },
   ];
+  return { rows, ofLife: byType(life, without) };
 }
 
 /** An agent writes what time it is on a Node, again and again. */
@@ -179,9 +192,11 @@ async function liveAndGo({ set, pass }: Scene): Promise<void> {
   }
 }
 
-function table(rows: readonly Row[]): string {
+function text({ rows, ofLife }: Measured, hours: number): string {
   const lines = rows.map(({ what, actions, most }) => `| ${what} | ${actions} | ${most} |`);
-  return ['| what | actions | at most |', '| --- | ---: | ---: |', ...lines].join('\n');
+  const table = ['| what | actions | at most |', '| --- | ---: | ---: |', ...lines].join('\n');
+  const parts = ofLife.map(([type, actions]) => `\`${type}\` ${Math.round(actions)}`);
+  return `${table}\n\nDays are extrapolated from ${hours} hours. Of a life: ${parts.join(', ')}.`;
 }
 
 function details({ counts }: Row): string {
@@ -215,12 +230,13 @@ async function main(): Promise<void> {
     .parse()
     .opts<{ verbose?: boolean; dryRun?: boolean; hours: number }>();
   const bundle = await workflowBundle();
-  const rows = await measure('code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8'), hours);
+  const measured = await measure('code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8'), hours);
+  const { rows } = measured;
   for (const row of rows) {
     console.log(`${row.what}: ${row.actions} (at most ${row.most})`);
     if (verbose === true) console.log(details(row));
   }
-  if (dryRun !== true) write(`${table(rows)}\n\nDays are extrapolated from ${hours} hours.`);
+  if (dryRun !== true) write(text(measured, hours));
   const over = rows.filter(({ actions, most }) => actions > most);
   for (const { what, actions, most } of over) console.error(`too many: ${what}: ${actions}, at most ${most}`);
   process.exitCode = over.length === 0 ? 0 : 1;

@@ -214,14 +214,14 @@ class Consolidation {
         ? this.endsEarly('failed', 'not every candidate could be tainted')
         : this.endsEarly('abandoned', `${first.node}: ${first.why}`);
     }
-    await this.replacement.narrow(deleting);
+    await this.replacement.keepOnly(deleting);
     if (!consent.isApproved) return deleting;
     // The decision does not include the disruptions that began before this one, so it is validated again with them.
     this.validation.countAsGone(alongside);
     const still = new Set((await this.validate(this.launched)).map(({ node }) => node));
     const left = deleting.filter(({ node }) => still.has(node));
     if (left.length === 0) throw this.endsEarly('abandoned', 'no candidate is left');
-    await this.replacement.narrow(
+    await this.replacement.keepOnly(
       left,
       deleting.filter(({ node }) => !still.has(node)),
     );
@@ -242,7 +242,7 @@ class Consolidation {
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
     const going = tainted.filter((candidate) => !isBlocked(candidate));
     if (going.length === 0 || this.hasReplacements) throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
-    await this.replacement.narrow(going, tainted.filter(isBlocked));
+    await this.replacement.keepOnly(going, tainted.filter(isBlocked));
     return going;
   }
 
@@ -296,7 +296,8 @@ class Consolidation {
     }
     const savedPerHour = savingOf(gone, decision);
     this.progress.enter('done', { facts: { 'saved per hour': savedPerHour, 'not deleted because': first?.why } });
-    if (decision !== undefined && decision.method !== 'drift') {
+    // A deletion saves the price of what it deletes: there is nothing to measure.
+    if (decision !== undefined && decision.method !== 'drift' && this.hasReplacements) {
       await startMeasuring(this.input, { deleting: gone, decision, launched: this.replacement.source.claims });
     }
     return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), savedPerHour };
@@ -313,7 +314,7 @@ class Consolidation {
       ...{ claim, nodePool, reason: reason.toLowerCase() },
       ...{ unlessPaused: { reason, node }, unlessRefused: true },
     });
-    if ('why' in end) await this.replacement.free(candidate);
+    if ('why' in end) await this.replacement.untaint([candidate]);
     return end;
   }
 

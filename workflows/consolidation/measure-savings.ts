@@ -50,9 +50,7 @@ export async function measureSavings({
     log.info('measured what a command saved', { command: command.id, ...found });
     progress.addFacts({ [`after ${name}`]: describe(found) });
   }
-  progress.enter('done', {
-    attributes: [{ key: searchAttributes.savingsPerHour, value: measured.at(-1)?.realised ?? 0 }],
-  });
+  progress.enter('done');
   return { measured };
 }
 

@@ -23,8 +23,9 @@ interface CompletedCommand {
 /** Starts `measureSavings` as an abandoned child, which continues after the command has ended. */
 export async function startMeasuring(
   { cluster, reason }: ConsolidateInput,
-  { deleting, decision: { priceAfter, podCount }, launched }: CompletedCommand,
+  { deleting, decision, launched }: CompletedCommand,
 ): Promise<void> {
+  const { priceAfter, podCount } = decision;
   const { workflowId, firstExecutionRunId } = workflowInfo();
   const command = {
     id: workflowId,
@@ -43,7 +44,10 @@ export async function startMeasuring(
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `measure savings of ${dollars(command.priceBefore - priceAfter)}/h: ${command.nodes.slice(0, 3).join(', ')}`,
-      ...startAttributes('measureSavings', { cluster, nodePool: command.nodePools[0], reason: reason.toLowerCase() }),
+      ...startAttributes('measureSavings', {
+        ...{ cluster, nodePool: command.nodePools[0], reason: reason.toLowerCase() },
+        saves: savingOf(deleting, decision),
+      }),
       args: [{ cluster, command }],
     });
   } catch (error) {

@@ -3,6 +3,7 @@ import type { DisruptionCommand } from '../../disruption/command.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { summaryOf } from '../consolidation/command-text.js';
+import { savingOf } from '../consolidation/savings.js';
 import type { consolidate } from '../consolidation/consolidate.js';
 import type { CandidateRef, NodeUntil, QuestionToWithdraw, RunningDisruption } from '../messages.js';
 import { nominatedSignal, startAttributes, withdrawSignal } from '../messages.js';
@@ -43,7 +44,7 @@ export class Commands {
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary,
         ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
-        ...startAttributes('consolidate', { ...command, cluster }),
+        ...startAttributes('consolidate', { ...command, cluster, saves: savingOf(candidates, decision) }),
         args: [{ ...command, cluster }],
       });
     } catch (error) {

@@ -37,7 +37,8 @@ export function handleSignals({ known, commands, steering, onChange }: SignalTar
   setSignalHandler(disruptionFinishedSignal, (finished) => {
     steering.end(finished.workflowId);
     known.finish(finished);
-    onChange();
+    // The end of the nodes is signalled by the operator.
+    if (finished.outcome !== 'done') onChange();
   });
   setSignalHandler(steerSignal, (command) => steering.begin(command));
 }

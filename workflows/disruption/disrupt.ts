@@ -1,4 +1,5 @@
 import { allHandlersFinished, getExternalWorkflowHandle } from '@temporalio/workflow';
+import type { LeftOversRemoved } from '../../activities/disruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { parseDuration } from '../../core/durations.js';
 import { workflowNow } from '../clock.js';
@@ -27,12 +28,10 @@ import { Commands } from './commands.js';
 import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.js';
 import { KnownState } from './known-state.js';
 
-/** How long changes have to settle before a round. */
-const settleMs = 1000;
 /** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
-/** How often to search for disruption taints whose workflow has ended. */
-const taintCheckMs = 60_000;
+/** How often to search for disruption taints whose workflow has ended; the operator signals most of them sooner. */
+const taintCheckMs = 2 * 60_000;
 /**
  * Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three
  * minutes.
@@ -65,7 +64,7 @@ class DisruptRun {
   private readonly commands: Commands;
   private readonly failed: FailedSteps;
   private readonly watchdog: Watchdog;
-  private readonly changes = new Changes(settleMs);
+  private readonly changes = new Changes(true);
   private wakeAt = 0;
   private taintCheckAt = 0;
   private lastOrder: Promise<unknown> = Promise.resolve();
@@ -110,14 +109,7 @@ class DisruptRun {
     this.steering.end(workflowId);
   }
 
-  /** Removes taints of disruptions whose workflow has ended, and forgets commands whose workflow has ended. */
-  private async removeLeftOverTaints(): Promise<void> {
-    this.taintCheckAt = workflowNow() + taintCheckMs;
-    const isSteering = this.steering.state !== undefined;
-    const { commands } = this.known;
-    const { released, ended = [] } = await untilHistoryFull(() =>
-      this.activities.kube.releaseStrays({ commands, ...(isSteering ? { isSteering } : {}) }),
-    );
+  private noteRemoved({ released = [], ended = [] }: LeftOversRemoved): void {
     if (released.length > 0) {
       // The ended workflow had their pods planned on other nodes and cannot revoke that itself (commands/given-back).
       const stay = { nodes: released, until: 0, marks: [], every: true };
@@ -141,13 +133,17 @@ class DisruptRun {
 
   private async decide(): Promise<void> {
     const { watchdog, known } = this;
-    watchdog.enter('removing taints of disruptions that are over');
-    if (workflowNow() >= this.taintCheckAt) await this.removeLeftOverTaints();
+    const isTaintCheckDue = workflowNow() >= this.taintCheckAt;
+    const leftOvers = { isSteering: this.steering.state !== undefined };
     watchdog.enter('searching for nodes to disrupt');
     const options = { summary: 'search for nodes to disrupt', startToCloseTimeout: passTimeout } as const;
     const found = await untilHistoryFull(() =>
-      this.activities.kube.findDisruptions.executeWithOptions(options, [known.view()]),
+      this.activities.kube.findDisruptions.executeWithOptions(options, [
+        { ...known.view(), ...(isTaintCheckDue ? { leftOvers } : {}) },
+      ]),
     );
+    if (isTaintCheckDue) this.taintCheckAt = workflowNow() + taintCheckMs;
+    this.noteRemoved(found);
     this.progress.addFacts({ [undecidedFact]: known.lastFindings.note(found) });
     watchdog.enter('starting the commands');
     for (const question of found.moot ?? []) {

@@ -1,21 +1,22 @@
-import { condition } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 
-/**
- * The changes that were signalled to an entity workflow. One event causes many signals, such as the rollout of a
- * Deployment, so it waits until they have settled and does one round for all.
- */
-export class Changes {
-  private isNew = true;
+/** The least time between rounds that nothing but time causes. */
+const leastMs = 1000;
 
-  constructor(private readonly settleMs: number) {}
+/** The changes that were signalled to a workflow, and when it looks without one. */
+export class Changes {
+  /** A timer is an action of Temporal Cloud: it is kept over rounds, and replaced only by an earlier one. */
+  private timer: { readonly at: number; readonly scope: CancellationScope } | undefined;
+
+  constructor(private isNew: boolean) {}
 
   /** Something has changed, or has to be done again. */
   note(): void {
     this.isNew = true;
   }
 
-  /** Waits for a change, no longer than `until` (milliseconds of the epoch), and then until changes have settled. */
+  /** Waits for a change, no longer than `until` (milliseconds of the epoch). */
   async next({
     until,
     summary,
@@ -25,12 +26,27 @@ export class Changes {
     readonly summary: string;
     readonly onWait?: () => void;
   }): Promise<void> {
-    if (!this.isNew) {
-      onWait?.();
-      const isChanged = await condition(() => this.isNew, Math.max(this.settleMs, until - workflowNow()), { summary });
-      if (!isChanged) return;
+    if (!this.isNew) onWait?.();
+    const at = Math.max(until, workflowNow() + leastMs);
+    while (!this.isNew && workflowNow() < at) {
+      if (this.timer === undefined || this.timer.at > at) this.begin(at, summary);
+      await condition(() => this.isNew || this.timer === undefined);
     }
-    await condition(() => false, this.settleMs, { summary: 'changes to settle' });
     this.isNew = false;
+  }
+
+  private begin(at: number, summary: string): void {
+    this.timer?.scope.cancel();
+    const scope = new CancellationScope();
+    const timer = { at, scope };
+    this.timer = timer;
+    const isOver = (): void => {
+      if (this.timer === timer) this.timer = undefined;
+    };
+    scope
+      .run(() => sleep(at - workflowNow(), { summary }))
+      .then(isOver, (error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
   }
 }

@@ -15,7 +15,7 @@ export interface ExpireNodeInput {
 }
 
 export interface ExpireNodeResult {
-  readonly outcome: 'replaced' | 'forced' | 'gone' | 'rejected' | 'aborted';
+  readonly outcome: 'replaced' | 'forced' | 'gone' | 'not due' | 'rejected' | 'aborted';
   readonly replacements: readonly string[];
   readonly reason?: string;
 }

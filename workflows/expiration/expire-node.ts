@@ -1,29 +1,27 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { backOffMs } from '../../core/back-off.js';
+import { timeText } from '../../core/time.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
-import { nodeChangedSignal } from '../messages.js';
+import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { isContinueAsNewDue, withRelease } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
-import type { Progress } from '../progress.js';
+import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { DrainRequest } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { Turn } from '../replacement/turn.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { expirationProgress } from './progress.js';
 import { bySuccessor } from './successor.js';
 import { isPastHardDeadline, untilHardDeadlineMs } from './hard-deadline.js';
 
 const hour = 3_600_000;
-/** How often the policy is read again during the weeks that a node lives. */
-const rereadEveryMs = 24 * hour;
 /** Pause between attempts to replace a node. */
 const retryMs = 10 * 60_000;
 /** Between attempts to delete a NodeClaim whose deletion the API server refuses. */
@@ -63,7 +61,6 @@ class Expiration {
   private readonly viaProvision: NodeReplacement;
   private replacement: NodeReplacement;
   private changed = false;
-  private isExpedited = false;
   /** Consecutive times that a pause or the API server prevented the deletion of the node. */
   private refusals = 0;
   private agreed: boolean;
@@ -74,7 +71,16 @@ class Expiration {
     this.agreed = agreed;
     this.viaProvision = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.replacement = this.viaProvision;
-    this.progress = expirationProgress(input);
+    this.progress = new Progress(
+      `Expiration of ${input.claim.name}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: input.nodePool },
+        { key: searchAttributes.nodeClaim, value: input.claim.name },
+        { key: searchAttributes.reason, value: 'expired' },
+      ],
+      { NodeClaim: input.claim.name, NodePool: input.nodePool, expires: timeText(input.expiresAt) },
+    );
     this.oversight = new Oversight(this.progress);
     const { progress, oversight } = this;
     this.turn = new Turn({ cluster, progress, oversight, replacement: () => this.replacement });
@@ -86,8 +92,10 @@ class Expiration {
   }
 
   async run(): Promise<ExpireNodeResult> {
-    const view = await this.untilDue();
+    const view = await this.readView();
     if (view === undefined) return this.end('gone');
+    // The operator starts it once it is due; the policy may have changed since.
+    if (view.beginAt > workflowNow()) return this.end('not due');
     for (;;) {
       // As under Karpenter, neither budgets nor pauses apply to `Forceful`.
       const ended = await (view.mode === 'Forceful' ? this.terminate('forced') : this.replaceFirst());
@@ -118,26 +126,6 @@ class Expiration {
     const replacements = this.replacement.claims.map(({ name }) => name);
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
-  }
-
-  /**
-   * Waits until the expiration is due. Reads the policy again once a day, since it may change. Undefined if the
-   * NodeClaim is gone.
-   */
-  private async untilDue(): Promise<Live | undefined> {
-    for (;;) {
-      const view = await this.readView();
-      if (view === undefined) return undefined;
-      const rest = view.beginAt - workflowNow();
-      if (this.isExpedited || rest <= 0) return view;
-      this.progress.enter('not due', { waitingFor: 'the time to replace it before it expires', until: view.beginAt });
-      const how = await this.oversight.wait(Math.min(rest, rereadEveryMs), {
-        summary: `${this.input.claim.name} to expire`,
-        until: () => this.changed,
-      });
-      if (how === 'expedited') this.isExpedited = true;
-      await this.continueAsNewIfLong();
-    }
   }
 
   private async readView(): Promise<Live | undefined> {

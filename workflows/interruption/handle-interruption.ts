@@ -1,11 +1,4 @@
-import {
-  CancellationScope,
-  condition,
-  getExternalWorkflowHandle,
-  patched,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
 import type { InstanceView } from '../../activities/interruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
@@ -179,7 +172,7 @@ class Interruption {
       this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until });
       const rest: number = until - workflowNow();
       const state = rest <= 0 ? 'late' : (await this.replacement.awaitReady(rest)).state;
-      if (state !== 'late' || !patched('evict-due-pods-alone')) return state;
+      if (state !== 'late') return state;
       const summary = `evict from ${nodeName} what can wait no longer`;
       const input = { ...due, marginMs: drainMarginMs };
       const { evicted, nextAt } = await this.activities.drain.evictDue.executeWithOptions({ summary }, [input]);

@@ -1,7 +1,7 @@
 import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
-import type { ClaimRef, LaunchOutcome, LaunchSettlement } from '../messages.js';
-import { replacementSettledSignal } from '../messages.js';
+import type { ClaimRef, LaunchOutcome, LaunchEnd } from '../messages.js';
+import { launchEndedSignal } from '../messages.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 
@@ -25,10 +25,10 @@ interface LaunchWait {
 /** Outcomes of the launches that a workflow waits for, from their signals and from reading the NodeClaims. */
 export class AwaitedLaunches {
   /** Outcomes by UID of the NodeClaim. */
-  private readonly settled = new Map<string, Omit<LaunchSettlement, 'uid'>>();
+  private readonly settled = new Map<string, Omit<LaunchEnd, 'uid'>>();
 
   constructor(private readonly cluster: string) {
-    setSignalHandler(replacementSettledSignal, ({ uid, ...settlement }) => void this.settled.set(uid, settlement));
+    setSignalHandler(launchEndedSignal, ({ uid, ...settlement }) => void this.settled.set(uid, settlement));
   }
 
   /**

@@ -8,7 +8,7 @@ export interface LaunchNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
-  /** Id of the workflow that gets `replacementSettledSignal` when the launch has ended. */
+  /** Id of the workflow that gets `launchEndedSignal` when the launch has ended. */
   readonly notify?: string;
   /** More workflows to notify, where several wait for the same node. */
   readonly alsoNotify?: readonly string[];
@@ -53,13 +53,13 @@ export const nodeChangedSignal = defineSignal('nodeChanged');
  * id if there is an instance.
  */
 export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
-export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
+export const launchStoppedSignal = defineSignal<[{ readonly providerId?: string }]>('launchStopped');
 /** How a launch ended. */
-export interface LaunchSettlement {
+export interface LaunchEnd {
   readonly uid: string;
   readonly outcome: LaunchOutcome['outcome'];
   /** Why the NodeClaim got no node; at most 300 characters. Absent from earlier builds. */
   readonly message?: string;
 }
 
-export const replacementSettledSignal = defineSignal<[LaunchSettlement]>('replacementSettled');
+export const launchEndedSignal = defineSignal<[LaunchEnd]>('launchEnded');

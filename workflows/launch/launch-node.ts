@@ -11,12 +11,13 @@ import { workflowNow } from '../clock.js';
 import {
   type LaunchNodeInput,
   type LaunchOutcome,
-  launchSettledSignal,
+  launchStoppedSignal,
   nodeChangedSignal,
-  replacementSettledSignal,
+  launchEndedSignal,
   searchAttributes,
   stopLaunchSignal,
 } from '../messages.js';
+import { Changes } from '../entity/changes.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
@@ -70,16 +71,17 @@ class Launch {
   /** Ids of the workflows that asked this one to stop, and wait for the answer. */
   private readonly stopRequesters = new Set<string>();
   private stopped = false;
-  private changed = false;
+  private readonly changes = new Changes(false);
   private providerId: string | undefined;
   private tagging: Promise<void> | undefined;
 
   constructor(private readonly input: LaunchNodeInput) {
     this.activities = activitiesOf(input.cluster);
-    setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
+    setSignalHandler(nodeChangedSignal, () => this.changes.note());
     setSignalHandler(stopLaunchSignal, ({ replyTo }) => {
       if (replyTo !== undefined) this.stopRequesters.add(replyTo);
       this.stopped = true;
+      this.changes.note();
       // An attempt under way runs to its end, since it may have created an instance; only the wait for the next one is
       // cancelled.
       this.scope.cancel();
@@ -118,11 +120,11 @@ class Launch {
     const why = outcome.outcome === 'deleted' ? { message: outcome.message.slice(0, longestWhy) } : {};
     const settlement = { uid: claim.uid, outcome: outcome.outcome, ...why };
     for (const waiter of first === undefined ? [] : [first, ...alsoNotify]) {
-      await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, settlement));
+      await notify(() => getExternalWorkflowHandle(waiter).signal(launchEndedSignal, settlement));
     }
     const settled = this.providerId === undefined ? {} : { providerId: this.providerId };
     for (const requester of this.stopRequesters) {
-      await notify(() => getExternalWorkflowHandle(requester).signal(launchSettledSignal, settled));
+      await notify(() => getExternalWorkflowHandle(requester).signal(launchStoppedSignal, settled));
     }
   }
 
@@ -189,7 +191,6 @@ class Launch {
     let time = wasRegistered ? undefined : begun;
     await this.beginWaiting(time, isNew);
     while (!this.stopped) {
-      this.changed = false;
       const sync = await this.syncNode(time);
       if (!('reason' in sync)) return sync.state === 'unlaunched' ? this.launchAgain() : this.supersededNow();
       time = this.registrationTimeAfter(sync, time);
@@ -309,7 +310,7 @@ class Launch {
     });
     const wait = deadline === undefined ? slowPollMs : Math.min(slowPollMs, Math.max(1, deadline - workflowNow()));
     const againMs = Math.min(wait, sync.againMs ?? wait);
-    await condition(() => this.changed || this.stopped, againMs, { summary: sync.reason });
+    await this.changes.next({ until: workflowNow() + againMs, summary: sync.reason });
   }
 
   /** A method, so that TypeScript does not take `stopped` for unchanged: a signal may arrive during any await. */

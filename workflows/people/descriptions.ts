@@ -57,6 +57,7 @@ const questions = {
   phase: { what: 'The phase of the workflow.' },
   whyNot: { what: 'Why a node is not disrupted, by name.', example: 'node-1' },
   running: { what: 'Commands that were started and have not ended.' },
+  explainPod: { what: 'Why a pod is where it is, by name.', example: { namespace: 'default', name: 'web-0' } },
   budgets: { what: 'How many nodes of each NodePool may be disrupted now, and by which budget.' },
   capacity: { what: 'How many nodes each NodePool has, what they cost and would cost at least, dollars per hour.' },
   leastPossible: { what: 'What the nodes of all NodePools would cost at least, dollars per hour.' },
@@ -97,7 +98,7 @@ const internal = {
     what: 'From `consolidate`: the command has ended.',
     example: { workflowId: 'prod/consolidate/1', outcome: 'abandoned', reason: 'pods have come' },
   },
-  launchSettled: {
+  launchStopped: {
     what: 'From a launch: it has stopped; its instance, if there is one.',
     example: { providerId: 'aws:///eu-west-1a/i-0abc' },
   },
@@ -109,7 +110,7 @@ const internal = {
     what: 'From `provision`: the NodeClaims for the pods of deleting nodes.',
     example: { id: 'prod/replace/1', claims: [], unplaced: 0 },
   },
-  replacementSettled: {
+  launchEnded: {
     what: 'From a launch: how it ended.',
     example: { uid: '0002', outcome: 'initialized' },
   },

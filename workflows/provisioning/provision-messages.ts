@@ -1,5 +1,5 @@
-import { defineQuery, defineSignal } from '@temporalio/workflow';
-import type { ClaimRef, NodeUntil } from '../../core/refs.js';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ClaimRef, NamespacedName, NodeUntil } from '../../core/refs.js';
 import type { Resume } from '../../packing/types.js';
 
 /* Messages of `provision`. workflows/messages.ts exports them. */
@@ -115,3 +115,16 @@ export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes'
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
 export const planQuery = defineQuery<BatchSummary | undefined>('plan');
+
+/** The state of a pod, and why. */
+export interface PodExplanation {
+  readonly state: 'unknown' | 'bound' | 'ended' | 'waiting' | 'planned' | 'unschedulable';
+  readonly why: string;
+  /** Further facts, each a sentence. */
+  readonly details: readonly string[];
+  /** The node that it runs on or is planned onto. */
+  readonly node?: string;
+}
+
+/** Makes a new plan, without acting on it, and explains the state of one pod: `stowage why pod/NAME`. */
+export const explainPodUpdate = defineUpdate<PodExplanation, [NamespacedName]>('explainPod');

@@ -1,4 +1,5 @@
 import {
+  allHandlersFinished,
   ApplicationFailure,
   condition,
   getExternalWorkflowHandle,
@@ -14,6 +15,7 @@ import type {
 } from '../../activities/provisioning/contract.js';
 import { failures as failureTypes } from '../../core/failures.js';
 import { backOffMs } from '../../core/back-off.js';
+import type { NamespacedName } from '../../core/refs.js';
 import { workflowIds } from '../../core/ids.js';
 import type { Resume } from '../../packing/types.js';
 import { workflowNow } from '../clock.js';
@@ -23,12 +25,14 @@ import type {
   DeletingNodes,
   ProvisionInput,
   ProvisionState,
+  PodExplanation,
   ReplacementRequest,
   RestingPool,
   TimedMark,
 } from '../messages.js';
 import {
   deletingNodesSignal,
+  explainPodUpdate,
   leftOutMemo,
   nominatedSignal,
   planQuery,
@@ -38,7 +42,7 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { runEntity } from '../entity/run-entity.js';
-import { untilHistoryFull } from '../history-limit.js';
+import { isHistoryLong, untilHistoryFull } from '../history-limit.js';
 import { FailedSteps } from '../entity/failed-steps.js';
 import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
@@ -49,7 +53,8 @@ import { DeletingNodeList } from './deleting-nodes.js';
 import { plannedLaunch } from './planned-launch.js';
 import { answerTo } from './replacement-answers.js';
 import type { PlanRound } from './replacement-answers.js';
-import { setQueryHandler, setSignalHandler } from '../handlers.js';
+import { checkText } from '../people/orders.js';
+import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
@@ -71,6 +76,7 @@ export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
   return runEntity<typeof provision>({
     round: () => run.batch(),
+    isIdle: allHandlersFinished,
     next: () => [{ ...input, carried: run.state() }],
   });
 }
@@ -119,6 +125,15 @@ class ProvisionRun {
     });
     setSignalHandler(deletingNodesSignal, (deleting) => this.noteDeleting(deleting));
     setQueryHandler(planQuery, () => this.last);
+    const explain = async (pod: NamespacedName): Promise<PodExplanation> =>
+      this.activities.packing.explainPod.executeWithOptions(
+        { summary: `why is pod ${pod.namespace}/${pod.name} where it is?`, scheduleToCloseTimeout: '2 minutes' },
+        [pod],
+      );
+    setUpdateHandler(explainPodUpdate, explain, (pod: Partial<NamespacedName> | undefined) => {
+      checkText('namespace', pod?.namespace);
+      checkText('name', pod?.name);
+    });
   }
 
   state(): ProvisionState {
@@ -140,7 +155,10 @@ class ProvisionRun {
   async batch(): Promise<undefined> {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
-      await condition(() => this.isPending || this.replacements.length > 0 || this.resume !== undefined);
+      const hasWork = (): boolean => this.isPending || this.replacements.length > 0 || this.resume !== undefined;
+      // Explanations of pods fill the history, too.
+      await condition(() => hasWork() || isHistoryLong());
+      if (!hasWork()) return undefined;
     }
     const requests = [...this.replacements];
     this.isPending = false;

@@ -70,7 +70,7 @@ export class ExactClaims implements ReplacementSource {
     );
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     if (this.reservedFor.length === 0) return;
     const deletingNodes = this.deletingNodesUntil(0);
     this.reservedFor = [];

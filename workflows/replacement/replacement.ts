@@ -83,10 +83,10 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     this.replaced = candidates;
   }
 
-  /** Reduces the nodes to `to`. The taints of `free` are removed. */
-  async narrow(to: readonly ReplacedNode[], free: readonly ReplacedNode[] = []): Promise<void> {
-    if (free.length > 0) await this.untaint(free);
-    this.replaced = to;
+  /** Reduces the nodes that are replaced. The taints of `untainted` are removed. */
+  async keepOnly(nodes: readonly ReplacedNode[], untainted: readonly ReplacedNode[] = []): Promise<void> {
+    if (untainted.length > 0) await this.untaint(untainted);
+    this.replaced = nodes;
   }
 
   /**
@@ -116,7 +116,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
       // `disrupt` removes taints whose workflow has ended.
       log.warn('could not remove the taints', { error });
     }
-    await this.source.giveBack();
+    await this.source.release();
   }
 
   /** From here on `undo` does nothing. */
@@ -130,11 +130,6 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return runTermination({ cluster: this.cluster, ...ending });
   }
 
-  /** Untaints one of several nodes, whose drain did not begin, while the drain of others may have begun. */
-  async free(candidate: ReplacedNode): Promise<void> {
-    await this.untaint([candidate]);
-  }
-
   /** Undoes the steps after a drain that did not begin. With several nodes, call it only if the drain of none began. */
   async undoDrain(oversight: Oversight): Promise<void> {
     this.isFinal = false;
@@ -142,7 +137,8 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     await this.undo();
   }
 
-  private async untaint(candidates: readonly ReplacedNode[]): Promise<void> {
+  /** Untaints nodes that stay, such as one of several whose drain did not begin. */
+  async untaint(candidates: readonly ReplacedNode[]): Promise<void> {
     await this.kube.untaintCandidates.executeWithOptions({ summary: `untaint ${counted(candidates.length, 'node')}` }, [
       { candidates, owner: workflowInfo().workflowId },
     ]);

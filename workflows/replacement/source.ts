@@ -25,5 +25,5 @@ export interface ReplacementSource {
    */
   awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness>;
   /** Revokes the removal of the nodes: `provision` plans with them again. Launched nodes stay. Idempotent. */
-  giveBack(): Promise<void>;
+  release(): Promise<void>;
 }

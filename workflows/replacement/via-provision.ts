@@ -45,7 +45,7 @@ export class ViaProvision implements ReplacementSource {
   }
 
   async launch({ nodes, reason, reserveMs: holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
-    await this.giveBack();
+    await this.release();
     // `runId` would change after a reset, and the answers in the history would not match the request.
     const { workflowId, originalExecutionRunId } = workflowInfo();
     const id = `${workflowId}/${originalExecutionRunId}/${this.requests++}`;
@@ -86,7 +86,7 @@ export class ViaProvision implements ReplacementSource {
     return { state: 'failed', why: why ?? 'the replacement did not become ready' };
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     const { request } = this;
     if (request === undefined) return;
     this.request = undefined;

@@ -1,4 +1,4 @@
-import { allHandlersFinished, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, sleep, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { backOffMs } from '../../core/back-off.js';
@@ -10,7 +10,7 @@ import {
   type KeepReplicasInput,
   type KeepReplicasResult,
   type ReplicasState,
-  replacementSettledSignal,
+  launchEndedSignal,
   replicasChangedSignal,
   searchAttributes,
 } from '../messages.js';
@@ -58,7 +58,7 @@ class ReplicasRun {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly failed: FailedSteps;
-  private readonly changes = new Changes(settleMs);
+  private readonly changes = new Changes(true);
   private retryAt = 0;
   private pollAt = 0;
 
@@ -69,7 +69,7 @@ class ReplicasRun {
     this.state = state;
     this.activities = activitiesOf(cluster);
     setSignalHandler(replicasChangedSignal, () => this.changes.note());
-    setSignalHandler(replacementSettledSignal, ({ outcome }) => this.settled(outcome));
+    setSignalHandler(launchEndedSignal, ({ outcome }) => this.settled(outcome));
     this.progress = new Progress(
       `Replicas of NodePool ${nodePool}`,
       [
@@ -97,6 +97,7 @@ class ReplicasRun {
   /** One round: waits for a change, reads the NodePool and its NodeClaims, creates or removes NodeClaims. */
   async round(): Promise<KeepReplicasResult | undefined> {
     await this.changes.next({ until: this.pollAt, summary: 'the NodePool to change' });
+    await sleep(settleMs, { summary: 'changes to settle' });
     return this.failed.attempt(
       'keeping the replicas',
       () => this.reconcile(),

@@ -1,6 +1,8 @@
 const seconds = 1000;
 /** Intervals at the beginning, milliseconds. */
 const firstPauses = [1, 2, 5, 10, 15].map((pause) => pause * seconds);
+/** For what usually takes a minute, such as the end of an instance. */
+export const patientPauses = [10, 25, 30].map((pause) => pause * seconds);
 /** Intervals after this number of polls without a change. */
 const laterPauses = [
   { from: 140, pauseMs: 60 * seconds },
@@ -14,23 +16,26 @@ const laterPauses = [
 export class PollInterval {
   private pollsWithoutChange = 0;
 
+  constructor(private readonly pauses: readonly number[] = firstPauses) {}
+
   /** Notes a poll, and whether it found a change. */
   polled(foundChange: boolean): void {
     const before = this.pollsWithoutChange;
-    this.pollsWithoutChange = foundChange ? Math.max(0, Math.min(before, firstPauses.length) - 1) : before + 1;
+    this.pollsWithoutChange = foundChange ? Math.max(0, Math.min(before, this.pauses.length) - 1) : before + 1;
   }
 
-  /** Time until the next poll, milliseconds; `dueAt` is when a change is known to be due, milliseconds of the epoch. */
-  nextMs(now: number, dueAt?: number): number {
-    const pause = pauseAfter(this.pollsWithoutChange);
+  /**
+   * Time until the next poll, milliseconds; `dueAt` is when a change is known to be due, milliseconds of the epoch. With
+   * `onlyThen` no change can come before it.
+   */
+  nextMs(now: number, dueAt?: number, onlyThen = false): number {
+    if (onlyThen && dueAt !== undefined) return Math.max(leastMs, dueAt - now);
+    const polls = this.pollsWithoutChange;
+    const later = laterPauses.find(({ from }) => polls >= from);
+    const pause = later?.pauseMs ?? this.pauses[Math.min(Math.max(0, polls - 1), this.pauses.length - 1)]!;
     return dueAt === undefined ? pause : Math.min(pause, Math.max(leastMs, dueAt - now));
   }
 }
 
 /** The least interval, for a `dueAt` that has passed by the workflow's clock but not yet by that of the activity. */
 const leastMs = 250;
-
-function pauseAfter(polls: number): number {
-  const later = laterPauses.find(({ from }) => polls >= from);
-  return later?.pauseMs ?? firstPauses[Math.min(Math.max(0, polls - 1), firstPauses.length - 1)]!;
-}

@@ -1,4 +1,4 @@
-import { condition, getExternalWorkflowHandle, patched, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { TerminationStart } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
@@ -6,14 +6,14 @@ import { notify } from '../calls/other-workflows.js';
 import type { Activities } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 import type { TerminateNodeInput } from '../messages.js';
-import { launchSettledSignal, stopLaunchSignal } from '../messages.js';
+import { launchStoppedSignal, stopLaunchSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 
 /**
  * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes
  * up to two minutes.
  */
-const launchSettlesWithinMs = 150_000;
+const launchStopsWithinMs = 150_000;
 
 type Instance = Pick<Extract<TerminationStart, { state: 'terminating' }>, 'providerId' | 'mayBeLaunching'>;
 
@@ -33,7 +33,7 @@ export class LaunchStop {
     private readonly input: TerminateNodeInput,
     private readonly deps: StopDeps,
   ) {
-    setSignalHandler(launchSettledSignal, (settled) => void (this.settled = settled));
+    setSignalHandler(launchStoppedSignal, (settled) => void (this.settled = settled));
   }
 
   /** Stops the launch, if it may be under way. Returns the provider id if there is an instance. */
@@ -41,18 +41,18 @@ export class LaunchStop {
     if (providerId === undefined) return this.settledInstance();
     // The launch then signals the workflows that wait for its node. Its answer is not needed here, since the instance
     // is known.
-    if (mayBeLaunching === true && patched('stop-launch-with-instance')) await this.signalLaunch({});
+    if (mayBeLaunching === true) await this.signalLaunch({});
     return providerId;
   }
 
   /** Waits for the launch to stop, which may be creating an instance now. */
   private async settledInstance(): Promise<string | undefined> {
     const { claim } = this.input;
-    const until = workflowNow() + launchSettlesWithinMs;
+    const until = workflowNow() + launchStopsWithinMs;
     this.deps.progress().enter('stopping the launch', { waitingFor: this.launchId, until });
     const isDelivered = await this.signalLaunch({ replyTo: workflowInfo().workflowId });
     if (isDelivered) {
-      await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
+      await condition(() => this.settled !== undefined, launchStopsWithinMs, { summary: 'launch to settle' });
     }
     if (this.settled?.providerId !== undefined) return this.settled.providerId;
     // The launch had ended before: it has written the provider id to the NodeClaim.

@@ -5,7 +5,6 @@ import type {
   DrainProgress,
   TerminationStart,
 } from '../../activities/termination/contract.js';
-import { instanceOfProviderId } from '../../core/names.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
@@ -17,7 +16,7 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { LaunchStop } from './stop-launch.js';
-import { PollInterval } from './poll-interval.js';
+import { patientPauses, PollInterval } from './poll-interval.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { withReason } from '../people/consent.js';
 import { Progress } from '../progress.js';
@@ -154,6 +153,7 @@ class Termination {
     if (drained.instanceGone === true) return;
     const rest = drainLastsAtLeastMs - (workflowNow() - since);
     if (rest > 0) await sleep(rest, { summary: 'at least five seconds of draining' });
+    if (drained.volumesDetached === true) return;
     await this.untilDone('detaching volumes', nodeName, since, (input) =>
       this.activities.drain.awaitVolumesDetached.executeWithOptions({ summary: `volumes of ${nodeName}` }, [input]),
     );
@@ -204,7 +204,8 @@ class Termination {
       interval.polled(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
       last = progress;
       await this.continueAsNewIfLong(since);
-      const pause = interval.nextMs(workflowNow(), progress.dueAt);
+      const { remaining, dueAt } = progress;
+      const pause = interval.nextMs(workflowNow(), dueAt, remaining === 0);
       await condition(() => this.expediteScope.isExpedited, pause, { summary: `${phase}: the next poll` });
     }
   }
@@ -292,19 +293,17 @@ class Termination {
 
   private async removeInstance(providerId: string): Promise<void> {
     const { claim } = this.input;
-    const attributes = [{ key: searchAttributes.instanceId, value: instanceOfProviderId(providerId) }];
-    this.progress.enter('terminating the instance', { waitingFor: providerId, attributes });
+    this.progress.enter('terminating the instance', { waitingFor: providerId });
     const { state } = await this.activities.cloud.terminateInstance.executeWithOptions({ summary: providerId }, [
       { claim, providerId },
     ]);
     if (state === 'gone') return;
-    await this.activities.kube.markInstanceTerminating({ claim });
     await this.awaitInstanceGone(providerId);
   }
 
   /** Waits until the instance is gone, by timers: EC2 takes minutes, in which no activity should occupy a worker. */
   private async awaitInstanceGone(providerId: string): Promise<void> {
-    const interval = new PollInterval();
+    const interval = new PollInterval(patientPauses);
     for (let state = 'there'; state !== 'gone';) {
       await sleep(interval.nextMs(workflowNow()), { summary: `${providerId} to be gone` });
       ({ state } = await this.activities.cloud.findInstance({ providerId }));

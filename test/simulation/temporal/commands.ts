@@ -71,7 +71,13 @@ const handlers: Handlers = {
     engine.add(run, { resolveRequestCancelExternalWorkflow: job });
   },
   upsertWorkflowSearchAttributes: (engine, run, { searchAttributes }) => {
-    engine.bill('search attributes', run);
+    engine.bill(
+      'search attributes',
+      run,
+      Object.keys(searchAttributes?.indexedFields ?? {})
+        .sort()
+        .join(),
+    );
     run.historyLength += 1;
     for (const [name, payload] of Object.entries(searchAttributes?.indexedFields ?? {})) {
       run.attributes.set(name, fromPayload(payload));
