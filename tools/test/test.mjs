@@ -24,6 +24,10 @@ const parsed = () =>
 
 function chosenSteps({ values, positionals }) {
   if (values.changed) {
+    if (values.only !== undefined) {
+      process.stderr.write('--changed chooses the steps itself: leave --only out\n');
+      process.exit(2);
+    }
     const since = positionals[0] ?? 'HEAD';
     return withoutSkipped(stepsFor(changedSince(since), since), () => true);
   }
