@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/relaxation-levels.js';
+import { hasPodAffinity, type Level } from '../compile/relaxation-levels.js';
 import { LevelFeasibility } from '../place/level-feasibility.js';
 import type { Part } from '../place/part.js';
 import type { WorkingPlan } from './working-plan.js';
@@ -15,13 +15,7 @@ export interface Waiting {
 export class Assignment {
   private readonly levelFeasibility: LevelFeasibility;
 
-  constructor(
-    private readonly working: WorkingPlan,
-    /**
-     * Whether pods with affinity to pods of their class come after all others, like those with affinity to other pods.
-     */
-    private readonly likeLast: boolean,
-  ) {
+  constructor(private readonly working: WorkingPlan) {
     const { compiled, feasibility, topologyCounts, nodes } = working;
     this.levelFeasibility = new LevelFeasibility(compiled, feasibility, topologyCounts, nodes);
   }
@@ -49,9 +43,8 @@ export class Assignment {
     return parts;
   }
 
-  private hasPodAffinity(podClass: PodClass): boolean {
-    const { affinities } = this.working;
-    return this.likeLast ? affinities.forAnyone(podClass) : affinities.forOthers(podClass);
+  private hasPodAffinity({ shape }: PodClass): boolean {
+    return this.working.compiled.levelsByShape[shape.index]!.some(hasPodAffinity);
   }
 
   /** Places as many pods of a class as possible, relaxing level by level if allowed; the rest is unplaced. */

@@ -11,8 +11,8 @@ import { describeClaims } from './describe-claims.js';
 import { improvePlan } from './improve-plan.js';
 import { NodePurchases } from './node-purchases.js';
 import { mostPods } from '../refine/exact-search.js';
-import { mostSearched, WorkingPlan } from './working-plan.js';
 import { fullName } from '../../core/names.js';
+import { WorkingPlan } from './working-plan.js';
 
 /** Plans above this many times their bound explain what the bound does not take into account. */
 export const explainedAbove = 1.03;
@@ -25,23 +25,17 @@ const mostPlannedTwice = 100;
 /** With up to this many nodes the cheapest plan is taken, whatever its number of nodes. */
 const mostOfCheapest = 5;
 
-/**
- * Places all pods: on existing nodes, then on new ones. With few pods an exact search comes first. If topology rules
- * left pods out of a small plan, a second pass does not place pods with affinity to their own class last, since other
- * pods may have taken every domain from them.
- */
+/** Places all pods: on existing nodes, then on new ones. With few pods an exact search comes first. */
 export function solve(compiled: Compiled): Plan {
   const pods = podsIn(compiled);
-  const searched =
-    pods <= mostPods ? planOf(new WorkingPlan(compiled, { isExact: true }), { likeLast: true }) : undefined;
+  const searched = pods <= mostPods ? planOf(new WorkingPlan(compiled, { isExact: true })) : undefined;
   if (searched?.isBest === true && searched.plan.newNodeClaims.length <= mostOfCheapest) return searched.plan;
   const working = new WorkingPlan(compiled);
-  const plans = [planOf(working, { likeLast: true })];
-  if (isWorthAnother(working)) plans.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
+  const plans = [planOf(working)];
   const { surcharge = 0 } = working;
   if (searched !== undefined) plans.push(searched);
   else if (surcharge > 0 && pods <= mostPlannedTwice)
-    plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
+    plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true })));
   return plans
     .map(({ plan }) => plan)
     .reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best));
@@ -53,16 +47,10 @@ const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNod
   nodes: newNodeClaims.length,
 });
 
-/**
- * One pass over all pods. `likeLast`: whether pods with affinity to their own class come after all others. `isBest`:
- * whether the plan is optimal.
- */
-function planOf(
-  working: WorkingPlan,
-  { likeLast }: { readonly likeLast: boolean },
-): { readonly plan: Plan; readonly isBest: boolean } {
+/** One pass over all pods. `isBest`: whether the plan is optimal. */
+function planOf(working: WorkingPlan): { readonly plan: Plan; readonly isBest: boolean } {
   const purchases = new NodePurchases(working);
-  const assignment = new Assignment(working, likeLast);
+  const assignment = new Assignment(working);
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort || working.book.daemonPods.keys.length > 0) working.rebalance();
   describeClaims(working);
@@ -112,23 +100,6 @@ function nominating(working: WorkingPlan, claims: readonly PlannedClaim[]): Plan
     const nominated = claim.pods.filter((pod) => names.has(pod));
     return nominated.length === 0 ? claim : { ...claim, nominated };
   });
-}
-
-/**
- * Whether the plan is small and leaves out pods that some type holds, while other pods have affinity to their own
- * class.
- */
-function isWorthAnother({ compiled, unplaced, feasibility, affinities }: WorkingPlan): boolean {
-  const isHeld = unplaced.classes.some(
-    (podClass) =>
-      !compiled.invalid.has(podClass) &&
-      feasibility.holding(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!).length > 0,
-  );
-  return (
-    isHeld &&
-    podsIn(compiled) <= mostSearched &&
-    compiled.queue.some((podClass) => affinities.forAnyone(podClass) && !affinities.forOthers(podClass))
-  );
 }
 
 const podsIn = ({ queue }: Compiled): number => queue.reduce((sum, { pods }) => sum + pods.length, 0);

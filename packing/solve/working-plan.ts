@@ -9,7 +9,6 @@ import { type PoolLimit } from '../compile/pool-limits.js';
 import { Feasibility } from '../place/feasibility.js';
 import { countedNodes, nodeStates, type NodeState } from '../place/node-states.js';
 import type { OpenClaim } from '../place/open-claim.js';
-import { PodAffinities } from '../place/pod-affinities.js';
 import { rebalance } from '../place/rebalance.js';
 import { Groups } from '../topology/groups.js';
 import { TopologyCounts } from '../topology/topology-counts.js';
@@ -40,7 +39,6 @@ export class WorkingPlan {
   readonly topologyCounts: TopologyCounts;
   readonly assigner: Assigner;
   readonly unplaced: Unplaced;
-  readonly affinities: PodAffinities;
   claims: OpenClaim[] = [];
   /** Profiles of pools with an exhausted limit. */
   readonly exhausted = new Set<Profile>();
@@ -70,7 +68,6 @@ export class WorkingPlan {
     const owned = bindRunning(compiled, groups, this.book);
     countRunning(compiled, counted, groups, this.topologyCounts, owned);
     this.topologyCounts.markRunning();
-    this.affinities = new PodAffinities(compiled, this.book);
     this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.topologyCounts);
     this.unplaced = new Unplaced(this);
   }

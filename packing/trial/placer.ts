@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
+import { hasPodAffinity } from '../compile/relaxation-levels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { hostRoom } from '../place/host-rules.js';
 import { roomFor, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
-import { PodAffinities } from '../place/pod-affinities.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { alikeFirst, type Filling } from './filling.js';
 import { JournaledAssigner, type Journal, type JournaledTopologyCounts, type NodePlacement } from './journal.js';
@@ -30,7 +30,6 @@ export class Placer {
   private readonly topologyCounts: JournaledTopologyCounts;
   private readonly worth: Worth;
   private readonly order = new Map<PodClass, number>();
-  private readonly affinities: PodAffinities;
   private assigner: JournaledAssigner;
   private filling: Filling = 'queue';
 
@@ -41,7 +40,6 @@ export class Placer {
     this.topologyCounts = topologyCounts;
     this.worth = worth;
     compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
-    this.affinities = new PodAffinities(compiled, book);
     this.assigner = this.assignerOver(nodes);
   }
 
@@ -77,7 +75,7 @@ export class Placer {
   place(loads: Loads, launching: boolean, parts: Part[]): boolean {
     const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of this.inOrder(loads)) {
-      if (this.affinities.forAnyone(podClass)) withAffinity.push([podClass, pods]);
+      if (this.compiled.levelsByShape[podClass.shape.index]!.some(hasPodAffinity)) withAffinity.push([podClass, pods]);
       else if (this.placeClass(podClass, pods, launching, parts).length > 0) return false;
     }
     // Pods may have affinity to others that come later in this order.
