@@ -3,7 +3,7 @@ import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
 import { problemOf, realisticCase } from '../../tools/bench/bins-cases.js';
 import { check } from '../../tools/bench/bins-check.js';
 import { solveWithBound } from './solve.js';
-import { isBetterFor, surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
+import { surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
 
 const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
 const small = offer(1, 1000);
@@ -48,24 +48,5 @@ describe('the surcharge that makes plans prefer fewer bins (provisioning/fewest-
     const { solution } = solveWithBound(problem, { units: 20_000 });
     expect(check(problem, solution)).toEqual([]);
     expect(solution.unplaced).toEqual(Int32Array.of(0));
-  });
-
-  test.each([
-    ['they cost what they save', { price: 10.5, nodes: 5 }, { price: 10, nodes: 10 }, true],
-    ['they cost more than they save', { price: 10.6, nodes: 5 }, { price: 10, nodes: 10 }, false],
-    [
-      'they cost more than a tenth more, whatever they save',
-      { price: 11.1, nodes: 1 },
-      { price: 10, nodes: 100 },
-      false,
-    ],
-    ['the others cost more than a tenth more', { price: 10, nodes: 100 }, { price: 11.1, nodes: 1 }, true],
-  ])('decides between fewer and cheaper nodes where %s', (_, a, b, isBetter) => {
-    const unplaced = 0;
-    expect(isBetterFor(0.11, { ...a, unplaced }, { ...b, unplaced })).toBe(isBetter);
-    expect(isBetterFor(0.11, { ...b, unplaced }, { ...a, unplaced })).toBe(!isBetter);
-    // Pods without a place matter more than all of it.
-    expect(isBetterFor(0.11, { ...a, unplaced: 1 }, { ...b, unplaced: 2 })).toBe(true);
-    expect(isBetterFor(0.11, { ...a, unplaced: 2 }, { ...b, unplaced: 1 })).toBe(false);
   });
 });

@@ -31,8 +31,7 @@ export function surchargeFor(problem: BinProblem): Surcharge {
  * square of the share of its nodes that might be saved. `least`: lower bound of the number of nodes. The square,
  * because the searches find worse plans with a surcharge if few nodes can be saved.
  *
- * Example: 40 nodes of a dollar each, all of which might be one, count as $1.40 each. Ten nodes for $5 each count as
- * $54 together, the 40 as $56: the ten are taken. Ten for $5.50 count as $59 and are not.
+ * Example: 40 nodes of a dollar each, all of which might be one, count as $1.40 each.
  */
 export function surchargeOf({ price, nodes }: CountedNodes, least: number): number {
   if (nodes === 0) return 0;
@@ -40,28 +39,10 @@ export function surchargeOf({ price, nodes }: CountedNodes, least: number): numb
   return surchargeShare * (price / nodes) * saved ** 2;
 }
 
-/** Fewer nodes may cost at most this many times the price of more nodes, whatever their number. */
-const dearestFew = 1.1;
-
 /** Total price of nodes, dollars per hour, and their number. */
 interface CountedNodes {
   readonly price: number;
   readonly nodes: number;
-}
-
-/** Nodes found by one search, with the pods that they do not hold. */
-export interface FoundNodes extends CountedNodes {
-  readonly unplaced: number;
-}
-
-/**
- * Whether nodes `a` are preferred to nodes `b`: they hold more pods, or cost less including the surcharge and not much
- * more without it.
- */
-export function isBetterFor(surcharge: number, a: FoundNodes, b: FoundNodes): boolean {
-  if (a.unplaced !== b.unplaced) return a.unplaced < b.unplaced;
-  if (a.price > b.price * dearestFew || b.price > a.price * dearestFew) return a.price < b.price;
-  return a.price + surcharge * a.nodes < b.price + surcharge * b.nodes - 1e-9;
 }
 
 /** The same problem with the price of each bin raised by `perBin`, dollars per hour. */

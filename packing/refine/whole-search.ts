@@ -32,13 +32,13 @@ export interface SearchAim {
   readonly isExact: boolean;
 }
 
-/** Places unplaced pods; where there is a target, also searches for a better plan. Returns whether no plan can be better. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isExact }: SearchAim): boolean {
+/** Places unplaced pods; where there is a target, also searches for a better plan. */
+export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isExact }: SearchAim): void {
   const search = new Search(best);
   search.placeUnplaced();
   if (target !== undefined && (best.isEnough(target) || (isExact && searchExactly(best) && best.unplaced.length === 0)))
-    return true;
-  if (rulesOfPod > rulesWithoutSearch) return false;
+    return;
+  if (rulesOfPod > rulesWithoutSearch) return;
   const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
   const units = Math.floor(searchUnits * share);
   const room = Math.floor(roomUnits * share);
@@ -50,10 +50,9 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isE
   };
   run();
   if (exchanges.makeRoom(room)) run();
-  if (target === undefined) return false;
+  if (target === undefined) return;
   if (!best.isEnough(target)) exchanges.exchange(room);
   exchanges.join(room);
-  return false;
 }
 
 /** The share of the effort to use by the gap between the price and the lower bound. */

@@ -24,7 +24,7 @@ const deployment = (namespace: string, app: string, replicas: number): Pod[] =>
 
 test.each([
   [4, 4, 3, 7],
-  [20, 12, 5, 24],
+  [20, 12, 5, 25],
 ])(
   'pods of %d namespaces with %d ordinary Deployments of %d are planned together, on %d nodes at most',
   (namespaces, deployments, replicas, nodes) => {

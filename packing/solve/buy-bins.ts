@@ -3,11 +3,8 @@ import { cheapestForAll } from '../bins/one-bin.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { ride } from '../bins/riding.js';
 import { solveWithBound } from '../bins/solve.js';
-import { isBetterFor, type FoundNodes, leastBins, surchargeFor, withSurcharge } from '../bins/surcharge.js';
+import { leastBins, surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
-
-/** A second packing is tried for up to this many pods. */
-const fewPods = 600;
 
 /**
  * Units of search after a first packing: proportional to the pods, so that time is too. Plans of few pods are searched
@@ -39,7 +36,8 @@ interface Bought {
 }
 
 /** The purchase, or a cheaper one in which pods ride on nodes that others open. */
-function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pods)): Bought {
+function buyWithRiding(problem: BinProblem, pods: number): Bought {
+  const effort = effortFor(pods);
   const { riding, ...items } = problem.items;
   const found = buy({ ...problem, items }, effort);
   const isAll = found.solution.unplaced.every((left) => left === 0);
@@ -47,12 +45,12 @@ function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pod
   return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
 }
 
-/**
- * The first search uses this many times the surcharge: with the surcharge itself it misses packings with fewer bins.
- */
-const firstTimes = 2;
-/** A packing above this many times its lower bound is compared with the cheapest. */
-const farFromBound = 1.15;
+/** Fewer nodes may cost at most this many times the price of more nodes, whatever their number. */
+const dearestFew = 1.1;
+/** What a node of a plan of few pods counts, as a share of the price of the plan. */
+const fewShare = 0.005;
+/** The same where the cheapest plan is asked for: at equal price fewer nodes are better. */
+const tieShare = 1e-6;
 
 interface BoughtBins extends Omit<Bought, 'lowerBound'> {
   /** Surcharge per bin for the further search, dollars per hour. */
@@ -61,56 +59,34 @@ interface BoughtBins extends Omit<Bought, 'lowerBound'> {
   readonly bounds: { readonly price: number; readonly withSurcharge: number };
 }
 
-/**
- * Surcharge per node of a plan that is searched as a whole, as a share of the price: at equal price fewer nodes are
- * better.
- */
-const tieShare = 1e-6;
-
-/**
- * The cheapest bins, whatever their number. `isFirst`: without search, because the plan will be searched as a whole.
- */
-export function buyCheapest(problem: BinProblem, pods: number, isFirst: boolean): BoughtBins {
-  const { lowerBound, ...bought } = buyWithRiding(problem, pods, isFirst ? { units: 0 } : undefined);
-  const surcharge = isFirst ? tieShare * bought.solution.price : 0;
-  const leastSurcharge = isFirst ? surcharge * leastBins(compileProblem(problem)) : 0;
+/** The cheapest bins, whatever their number. `isTied`: whether fewer count only at equal price. */
+export function buyCheapest(problem: BinProblem, pods: number, isTied: boolean): BoughtBins {
+  const { lowerBound, ...bought } = buyWithRiding(problem, pods);
+  const surcharge = (isTied ? tieShare : fewShare) * bought.solution.price;
+  const leastSurcharge = surcharge * leastBins(compileProblem(problem));
   return { ...bought, surcharge, bounds: { price: lowerBound, withSurcharge: lowerBound + leastSurcharge } };
 }
 
 /**
- * Bins with a preference for fewer (provisioning/fewest-nodes). First searched with twice the surcharge. With few pods,
- * the search is repeated with the surcharge itself, unless the price is near its bound; if it is far from it, the
- * cheapest bins are searched instead. The better packing is taken. `surcharge`: that of earlier bins of the plan.
+ * Bins with a preference for fewer (provisioning/fewest-nodes), or the cheapest if these few cost too much more.
+ * `surcharge`: that of earlier bins of the plan.
  */
 export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtBins {
   const { perBin: own, lowerBound, leastBins } = surchargeFor(problem);
   const perBin = surcharge ?? own;
-  const buyFor = (times: number): Bought => buyWithRiding(withSurcharge(problem, times * perBin), pods);
-  const few = buyFor(firstTimes);
-  if (perBin === 0) return described(few, 0, { price: lowerBound, withSurcharge: few.lowerBound });
-  const ofFew = foundBy(problem, few);
-  const isFar = ofFew.price > lowerBound * farFromBound;
-  const isNear = ofFew.price <= lowerBound * nearEnough;
-  const boundsOfFew = { price: lowerBound, withSurcharge: lowerBound + perBin * leastBins };
-  if (isNear || (pods > fewPods && !isFar)) return described(few, perBin, boundsOfFew);
-  const times = isFar ? 0 : 1;
-  const cheaper = buyFor(times);
-  if (!isBetterFor(perBin, foundBy(problem, cheaper), ofFew)) return described(few, perBin, boundsOfFew);
-  return described(cheaper, times * perBin, { price: lowerBound, withSurcharge: cheaper.lowerBound });
+  const few = buyWithRiding(withSurcharge(problem, perBin), pods);
+  const bounds = { price: lowerBound, withSurcharge: lowerBound + perBin * leastBins };
+  const price = priceOf(problem, few.solution);
+  if (perBin === 0 || price <= lowerBound * dearestFew) return { ...few, surcharge: perBin, bounds };
+  const cheapest = buyWithRiding(problem, pods);
+  const { solution } = cheapest;
+  const holdsMore = unplacedIn(solution) < unplacedIn(few.solution);
+  if (!holdsMore && price <= priceOf(problem, solution) * dearestFew) return { ...few, surcharge: perBin, bounds };
+  return { ...cheapest, surcharge: 0, bounds: { price: lowerBound, withSurcharge: cheapest.lowerBound } };
 }
-
-const described = ({ solution, isRidden }: Bought, surcharge: number, bounds: BoughtBins['bounds']): BoughtBins => ({
-  solution,
-  isRidden,
-  surcharge,
-  bounds,
-});
 
 /** The price without the surcharge. */
-function foundBy({ offers }: BinProblem, { solution: { bins, unplaced } }: Bought): FoundNodes {
-  return {
-    unplaced: unplaced.reduce((sum, left) => sum + left, 0),
-    price: bins.reduce((sum, { offer }) => sum + offers.price[offer]!, 0),
-    nodes: bins.length,
-  };
-}
+const priceOf = ({ offers }: BinProblem, { bins }: BinSolution): number =>
+  bins.reduce((sum, { offer }) => sum + offers.price[offer]!, 0);
+
+const unplacedIn = ({ unplaced }: BinSolution): number => unplaced.reduce((sum, left) => sum + left, 0);

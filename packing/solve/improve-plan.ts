@@ -13,20 +13,20 @@ import { fullName } from '../../core/names.js';
 /**
  * Places left-over pods one by one if possible, and searches further if the plan is small: bins are bought after
  * domains are decided, and ignore limits and minValues. `lowerBound` includes the surcharge, dollars per hour; it is a
- * function because it is seldom needed. Returns whether the plan is optimal.
+ * function because it is seldom needed.
  */
-export function improvePlan(working: WorkingPlan, lowerBound: () => number): boolean {
+export function improvePlan(working: WorkingPlan, lowerBound: () => number): void {
   const left = working.unplaced.worthAnotherTry();
   const pods = left.length + working.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
-  if (pods === 0) return true;
+  if (pods === 0) return;
   const isSmall = pods <= mostSearched;
-  if (!isSmall && left.length === 0) return false;
+  if (!isSmall && left.length === 0) return;
   const { compiled } = working;
   const state = placementStateOf(working);
   for (const claim of inNameOrder(compiled, working.claims)) state.adopt(claim);
   const best = new Incumbent(state, left);
   const { nodeCost = 0 } = compiled.input.settings;
-  const isBest = searchWhole(best, {
+  searchWhole(best, {
     target: isSmall ? lowerBound() * (working.isExact ? 1 + 1e-9 : nearEnough) : undefined,
     rulesOfPod: rulesOfPod(working),
     nodeCost: nodeCost + (working.surcharge ?? 0),
@@ -36,7 +36,6 @@ export function improvePlan(working: WorkingPlan, lowerBound: () => number): boo
   state.release();
   working.unplaced.forget(new Set(left.map(({ pod }) => pod)));
   for (const { podClass, pod } of best.unplaced) working.unplaced.add(podClass, [pod]);
-  return isBest && best.unplaced.length === 0;
 }
 
 function placementStateOf({

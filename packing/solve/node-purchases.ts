@@ -53,7 +53,7 @@ export class NodePurchases {
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
     this.keepPreferences ||= parts.some(({ members }) => members.some((member) => this.keepsPreferences(member)));
     const { solution, bounds, isRidden, surcharge } = working.isCheapest
-      ? buyCheapest(problem, units, working.isExact)
+      ? buyCheapest(problem, units, working.compiled.input.settings.isCheapest ?? false)
       : buyFew(problem, units, working.surcharge);
     working.surcharge ??= surcharge;
     this.mayRide ||= problem.items.riding !== undefined;

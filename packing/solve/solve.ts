@@ -1,6 +1,6 @@
+import { fullName } from '../../core/names.js';
 import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
-import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';
 import { corneredClasses } from '../output/cornered-pods.js';
 import { leftOutOf } from '../output/left-out.js';
 import { relaxedPods } from '../output/relaxed-pods.js';
@@ -10,53 +10,21 @@ import { Assignment, type Waiting } from './assignment.js';
 import { describeClaims } from './describe-claims.js';
 import { improvePlan } from './improve-plan.js';
 import { NodePurchases } from './node-purchases.js';
-import { mostPods } from '../refine/exact-search.js';
-import { fullName } from '../../core/names.js';
 import { WorkingPlan } from './working-plan.js';
 
 /** Plans above this many times their bound explain what the bound does not take into account. */
 export const explainedAbove = 1.03;
 
-/**
- * With up to this many pods the cheapest plan is searched as well: with few nodes a search often ends at a suboptimal
- * plan.
- */
-const mostPlannedTwice = 100;
-/** With up to this many nodes the cheapest plan is taken, whatever its number of nodes. */
-const mostOfCheapest = 5;
-
-/** Places all pods: on existing nodes, then on new ones. With few pods an exact search comes first. */
+/** Places all pods: on existing nodes, then on new ones. */
 export function solve(compiled: Compiled): Plan {
-  const pods = podsIn(compiled);
-  const searched = pods <= mostPods ? planOf(new WorkingPlan(compiled, { isExact: true })) : undefined;
-  if (searched?.isBest === true && searched.plan.newNodeClaims.length <= mostOfCheapest) return searched.plan;
   const working = new WorkingPlan(compiled);
-  const plans = [planOf(working)];
-  const { surcharge = 0 } = working;
-  if (searched !== undefined) plans.push(searched);
-  else if (surcharge > 0 && pods <= mostPlannedTwice)
-    plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true })));
-  return plans
-    .map(({ plan }) => plan)
-    .reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best));
-}
-
-const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNodes => ({
-  unplaced: unschedulable.length,
-  price: pricePerHour,
-  nodes: newNodeClaims.length,
-});
-
-/** One pass over all pods. `isBest`: whether the plan is optimal. */
-function planOf(working: WorkingPlan): { readonly plan: Plan; readonly isBest: boolean } {
   const purchases = new NodePurchases(working);
   const assignment = new Assignment(working);
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort || working.book.daemonPods.keys.length > 0) working.rebalance();
   describeClaims(working);
-  const isBest = improvePlan(working, () => purchases.boundToSearchFor());
-  const { claims: searched } = working;
-  return { plan: result(working, describeClaims(working), purchases), isBest: isBest && working.claims === searched };
+  improvePlan(working, () => purchases.boundToSearchFor());
+  return result(working, describeClaims(working), purchases);
 }
 
 /** All pods except invalid ones. */
@@ -101,5 +69,3 @@ function nominating(working: WorkingPlan, claims: readonly PlannedClaim[]): Plan
     return nominated.length === 0 ? claim : { ...claim, nominated };
   });
 }
-
-const podsIn = ({ queue }: Compiled): number => queue.reduce((sum, { pods }) => sum + pods.length, 0);

@@ -15,6 +15,7 @@ import { TopologyCounts } from '../topology/topology-counts.js';
 import { RuleBook } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
+import { mostPods } from '../refine/exact-search.js';
 import { Unplaced } from './unplaced.js';
 
 /** Plans of up to this many pods are searched as a whole. */
@@ -23,10 +24,8 @@ export const mostSearched = 400;
 /** A plan below this many times the bound is not searched further. */
 export const nearEnough = 1.005;
 
-interface PlanAim {
-  readonly isExact?: boolean;
-  readonly isCheapest?: boolean;
-}
+/** Of up to this many pods the cheapest plan is made, in which a node counts little more than its price. */
+const mostOfCheapest = 100;
 
 /** A plan under construction: what is placed and bought so far, and the state that later steps change. */
 export class WorkingPlan {
@@ -50,12 +49,10 @@ export class WorkingPlan {
   /** Whether every place of every pod is tried before the other searches: for few pods. */
   readonly isExact: boolean;
 
-  constructor(
-    readonly compiled: Compiled,
-    { isExact = false, isCheapest = isExact || (compiled.input.settings.isCheapest ?? false) }: PlanAim = {},
-  ) {
-    this.isExact = isExact;
-    this.isCheapest = isCheapest;
+  constructor(readonly compiled: Compiled) {
+    const pods = compiled.queue.reduce((sum, podClass) => sum + podClass.pods.length, 0);
+    this.isExact = pods <= mostPods;
+    this.isCheapest = pods <= mostOfCheapest || (compiled.input.settings.isCheapest ?? false);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
     this.limits = compiled.limits.map((limit) => ({ ...limit }));
