@@ -14,7 +14,8 @@ const mostSteps = 100_000;
 // Spread, affinity and anti-affinity over zones and nodes, selectors, taints, existing nodes, several NodePools.
 describe.each([
   [3, 300, 300],
-  [6, 1000, 995],
+  // One of them costs 0.3% more and has a node less (provisioning/fewest-nodes).
+  [6, 1000, 994],
   [12, 100, 98],
   [20, 60, 57],
 ])('plans for up to %d pods, compared with all possible plans', (pods, cases, leastCheapest) => {
