@@ -30,8 +30,10 @@ import { KnownState } from './known-state.js';
 
 /** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
-/** How often to search for disruption taints whose workflow has ended; the operator signals most of them sooner. */
-const taintCheckMs = 2 * 60_000;
+/** The least time between removals of what ended disruptions left, which are part of a search. */
+const taintCheckMs = 10_000;
+/** How long a search may be put off while commands run: their workflows may end without a signal. */
+const commandCheckMs = 2 * 60_000;
 /**
  * Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three
  * minutes.
@@ -165,7 +167,7 @@ class DisruptRun {
 
   /** Commands may end without a signal, for example when their workflow is terminated. */
   private get longestRestMs(): number {
-    return this.known.commands.length > 0 ? taintCheckMs : slowPollMs;
+    return this.known.commands.length > 0 ? commandCheckMs : slowPollMs;
   }
 
   private async pause({ scope, reason, actor, until, ttl }: PauseOrder): Promise<readonly Pause[]> {
