@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { runAll } from '../process/run-all.js';
+import type { Client } from '@temporalio/client';
+import { karpenterLease, leaderLease } from '../process/settings.js';
+import type { World } from '../process/world.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 
 export function runCommand(): Command {
@@ -14,5 +17,16 @@ export async function run(args: readonly string[]): Promise<number> {
   const command = runCommand();
   command.parse(args, { from: 'user' });
   const { role, ...flags } = givenFlags(command);
-  return runAll({ role: role as 'all' | 'operator' | 'worker', flags });
+  return runAll({ role: role as 'all' | 'operator' | 'worker', flags, servePage: servedPage });
+}
+
+/** Loaded only where the page is served. */
+async function servedPage(world: World, client: Client, signal: AbortSignal): Promise<void> {
+  const { servePage } = await import('./page/server.js');
+  const { settings, log } = world;
+  const { PAGE_PORT: port, LISTEN_ADDRESS: address, TEMPORAL_UI_URL: ui, TEMPORAL_NAMESPACE: namespace } = settings;
+  const temporalUi = ui === undefined ? '' : `${ui.replace(/\/$/, '')}/namespaces/${encodeURIComponent(namespace)}`;
+  const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
+  await servePage({ ...world, client, ...leases, temporalUi }, { port, address }, signal);
+  log.info({ port }, 'the page is served');
 }

@@ -98,7 +98,7 @@ function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' 
   throw new UsageError(`"${text}": expected ${subjects}`);
 }
 
-async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
+export async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
   const { client, cluster } = live;
   const subject = `pod ${namespace}/${name}`;
   const handle = client.workflow.getHandle(workflowIds.provision(cluster));
@@ -124,7 +124,7 @@ function launchText(launch: WhyWorkflow | undefined): string[] {
   return planned === undefined ? [] : [`why this node: it was planned as ${String(planned)}`];
 }
 
-async function whyNode(live: Live, name: string): Promise<Why> {
+export async function whyNode(live: Live, name: string): Promise<Why> {
   const claim = await claimOfNode(live, name);
   if (claim !== undefined) return whyOf(live, `node ${name}`, claim);
   if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);

@@ -53,6 +53,8 @@ export const resources: Readonly<Record<Kind, ApiResource>> = {
   CustomResourceDefinition: clusterScoped('apiextensions.k8s.io/v1', 'customresourcedefinitions', true),
   SelfSubjectAccessReview: clusterScoped('authorization.k8s.io/v1', 'selfsubjectaccessreviews'),
   SelfSubjectReview: clusterScoped('authentication.k8s.io/v1', 'selfsubjectreviews'),
+  SubjectAccessReview: clusterScoped('authorization.k8s.io/v1', 'subjectaccessreviews'),
+  TokenReview: clusterScoped('authentication.k8s.io/v1', 'tokenreviews'),
 };
 
 /** The key of an object within its kind: `namespace/name`, or the name. */

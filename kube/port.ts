@@ -57,6 +57,8 @@ export interface Kinds {
   CustomResourceDefinition: CustomResourceDefinitionObject;
   SelfSubjectAccessReview: SelfSubjectAccessReview;
   SelfSubjectReview: SelfSubjectReview;
+  SubjectAccessReview: SubjectAccessReview;
+  TokenReview: TokenReview;
 }
 
 /** The fields of an apiextensions.k8s.io/v1 CustomResourceDefinition that Stowage reads. */
@@ -81,6 +83,21 @@ export interface ResourceAttributes {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
+}
+
+/** An authorization.k8s.io/v1 SubjectAccessReview: whether a user may do something. The response is not stored. */
+interface SubjectAccessReview extends KubernetesObject {
+  readonly spec: SelfSubjectAccessReview['spec'] & { readonly user: string; readonly groups?: readonly string[] };
+  readonly status?: SelfSubjectAccessReview['status'];
+}
+
+/** An authentication.k8s.io/v1 TokenReview: whose token it is. The response is not stored. */
+interface TokenReview extends KubernetesObject {
+  readonly spec: { readonly token: string };
+  readonly status?: {
+    readonly authenticated?: boolean;
+    readonly user?: { readonly username?: string; readonly groups?: readonly string[] };
+  };
 }
 
 /** An authentication.k8s.io/v1 SelfSubjectReview: the identity of the caller. The response is not stored. */

@@ -27,21 +27,24 @@ const answerMs = 60_000;
 
 /**
  * Creates all HTTP servers: an exception while a request is handled fails only this request. An invalid request target
- * gets 400; an error is answered by `fail`.
+ * gets 400; an error is answered by `fail`. `isTimed`: whether a response must be sent within a minute.
  */
 export function requestServer(
   answer: (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>,
   fail: (response: ServerResponse, error: unknown) => void,
+  isTimed: (url: URL) => boolean = () => true,
 ): Server {
   return createServer((request, response) => {
-    const late = setTimeout(() => response.destroy(), answerMs);
-    response.once('close', () => clearTimeout(late));
     const base = 'http://stowage';
     if (!URL.canParse(request.url ?? '', base)) {
       response.writeHead(400).end();
       return;
     }
     const url = new URL(request.url ?? '', base);
+    if (isTimed(url)) {
+      const late = setTimeout(() => response.destroy(), answerMs);
+      response.once('close', () => clearTimeout(late));
+    }
     void new Promise<void>((resolve) => resolve(answer(request, response, url))).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else fail(response, error);
@@ -119,7 +122,7 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
   };
 }
 
-async function listen(server: Server, setting: string, port: number, address: string): Promise<void> {
+export async function listen(server: Server, setting: string, port: number, address: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: Error): void => {
       reject(new SettingsError(`${setting}: cannot listen on port ${port}: ${error.message}`));

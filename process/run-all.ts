@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Client } from '@temporalio/client';
 import { setFlagsFromString } from 'node:v8';
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
@@ -38,6 +39,8 @@ interface RunOptions {
   readonly role?: Role;
   /** Settings given as flags, by their kebab-case names; they override the environment. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Serves the page until the signal aborts; called by processes with the operator's role. */
+  readonly servePage?: (world: World, client: Client, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -74,13 +77,17 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     process.stderr.write(`stowage: ${printable(messageOf(error))}\n`);
     return error instanceof SettingsError ? 2 : 1;
   }
-  const status = await served(world, role, ending);
+  const status = await served(world, { role, servePage: options.servePage }, ending);
   endSoon();
   return status;
 }
 
 /** Runs `world` until it is stopped or fails, and closes it. Returns the exit status. */
-async function served(world: World, role: Role, ending: AbortController): Promise<number> {
+async function served(
+  world: World,
+  { role, servePage }: { readonly role: Role } & Pick<RunOptions, 'servePage'>,
+  ending: AbortController,
+): Promise<number> {
   const { cache, identity, log, metrics, onFault, settings, cluster } = world;
   const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
   containFaults(process, onFault);
@@ -109,7 +116,7 @@ async function served(world: World, role: Role, ending: AbortController): Promis
     });
     closing.unshift(stopHttp);
     log.info({ role, cluster }, 'starting');
-    await run(world, { role, progress, tracing }, ending.signal);
+    await run(world, { role, progress, tracing, servePage }, ending.signal);
     return 0;
   } catch (error) {
     if (ending.signal.aborted) return 0;
@@ -159,9 +166,10 @@ interface Running {
   readonly role: Role;
   readonly progress: ProcessProgress;
   readonly tracing: Tracing | undefined;
+  readonly servePage: RunOptions['servePage'];
 }
 
-async function run(world: World, { role, progress, tracing }: Running, signal: AbortSignal): Promise<void> {
+async function run(world: World, { role, progress, tracing, servePage }: Running, signal: AbortSignal): Promise<void> {
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
@@ -185,6 +193,7 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
   world.offerings.connect(client);
   world.entities.connect(client);
   await syncing;
+  if (role !== 'worker' && settings.PAGE_PORT > 0) await servePage?.(world, client, signal);
   const onState = (connected: boolean): void => void (progress.temporal = connected);
   const parts: Promise<void>[] = [
     watching,

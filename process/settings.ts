@@ -126,7 +126,12 @@ const fields = {
   DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('leave out the metrics series of each node and pod'),
   METRICS_PORT: port.default(8080).describe('port of /metrics'),
   HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
-  LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
+  LISTEN_ADDRESS: z.string().default('').describe('address of these ports; all interfaces when empty'),
+  PAGE_PORT: port.default(0).describe('port of the page, which shows the cluster and its cost; 0: no page'),
+  TEMPORAL_UI_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('address of the Temporal UI, such as http://127.0.0.1:8233, for links on the page'),
   KUBECONFIG: z
     .string()
     .optional()

@@ -1,0 +1,36 @@
+import type { PageNode } from '../snapshot.js';
+
+export const hourly = (dollars: number): string => `$${dollars.toFixed(dollars < 10 ? 3 : 2)}/h`;
+export const monthly = (dollars: number): string => `$${Math.round(dollars * 730).toLocaleString('en')}/month`;
+export const count = (n: number, one: string, many = `${one}s`): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+
+/** `3 d 4 h`, `5 min`. */
+export function age(ms: number): string {
+  const minutes = Math.floor(Math.max(0, ms) / 60_000);
+  if (minutes < 1) return `${Math.floor(Math.max(0, ms) / 1000)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
+export const cores = (millicores: number): string => `${(millicores / 1000).toFixed(millicores % 1000 === 0 ? 0 : 1)}`;
+export const gibibytes = (mib: number): string => `${(mib / 1024).toFixed(1)} Gi`;
+
+export function used({ daemons, pods }: PageNode): readonly [number, number, number] {
+  const sum: [number, number, number] = [...daemons];
+  for (const [, times, ...size] of pods) for (let d = 0; d < 3; d++) sum[d]! += times * size[d]!;
+  return sum;
+}
+
+export const podsOn = ({ pods }: PageNode): number => pods.reduce((sum, [, times]) => sum + times, 0);
+
+/** Rows with a header as CSV. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
+export function csv(rows: readonly (readonly (string | number)[])[]): string {
+  const cell = (value: string | number): string => {
+    const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return `${rows.map((row) => row.map(cell).join()).join('\n')}\n`;
+}

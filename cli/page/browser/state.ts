@@ -1,0 +1,66 @@
+import { computed, effect, signal } from '@preact/signals';
+import type { PageChange, PageNode, PageSnapshot } from '../snapshot.js';
+import { changed, hashOf, type View, viewOf } from './view.js';
+
+export const view = signal<View>(viewOf(location.hash));
+export const snapshot = signal<PageSnapshot | undefined>(undefined);
+/** Since when the stream is broken, milliseconds; undefined while it is open, and in a file. */
+export const brokenSince = signal<number | undefined>(undefined);
+export const isFile = signal(false);
+export const hovered = signal<string>('');
+
+export const show = (change: Partial<View>): void => void (view.value = { ...view.value, ...change });
+
+effect(() => {
+  const hash = hashOf(view.value);
+  if (hash !== location.hash.slice(1)) history.replaceState(null, '', hash === '' ? location.pathname : `#${hash}`);
+});
+addEventListener('hashchange', () => (view.value = viewOf(location.hash)));
+
+/** Nodes that the search finds: every word is in the name, the pool, the type, the zone, a mark or a workload. */
+export const found = computed<readonly PageNode[]>(() => {
+  const { value: page } = snapshot;
+  if (page === undefined) return [];
+  const words = view.value.search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  if (words.length === 0) return page.nodes;
+  return page.nodes.filter((node) => {
+    const { name, claim, pool, type, zone, capacityType, state, marks, pods } = node;
+    const text = [name, claim, pool, type, zone, capacityType, state, ...marks, ...pods.map(([w]) => page.workloads[w])]
+      .join(' ')
+      .toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+});
+
+export const selected = computed(() => snapshot.value?.nodes.find(({ name }) => name === view.value.node));
+
+/** Reads the snapshot in the page, or the server's, and follows its changes. */
+export async function connect(): Promise<void> {
+  const inside = document.getElementById('snapshot')?.textContent ?? '';
+  if (inside.trim() !== '') {
+    isFile.value = true;
+    snapshot.value = JSON.parse(inside) as PageSnapshot;
+    return;
+  }
+  const stream = new EventSource('api/v1/stream');
+  const read = async (): Promise<void> => {
+    const response = await fetch('api/v1/snapshot');
+    if (!response.ok) throw new Error(await response.text());
+    snapshot.value = (await response.json()) as PageSnapshot;
+  };
+  stream.addEventListener('open', () => {
+    // Changes were missed while it was broken.
+    read().then(
+      () => (brokenSince.value = undefined),
+      () => (brokenSince.value ??= Date.now()),
+    );
+  });
+  stream.addEventListener('error', () => (brokenSince.value ??= Date.now()));
+  stream.addEventListener('message', ({ data }) => {
+    const { value: page } = snapshot;
+    if (page !== undefined) snapshot.value = changed(page, JSON.parse(data as string) as PageChange);
+  });
+}

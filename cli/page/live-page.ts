@@ -1,0 +1,140 @@
+import type { PageDeps } from './read-snapshot.js';
+import { type EngineState, problemText, readEngine, readSnapshot } from './read-snapshot.js';
+import { PageNodes } from './nodes.js';
+import { publishedDecisions } from './decisions.js';
+import { messageOf } from '../../core/error-message.js';
+import type { PageChange, PageDecision, PageNode, PagePoint, PageSnapshot } from './snapshot.js';
+
+/** How often Temporal is read while somebody watches. */
+const engineMs = 10_000;
+/** Changes of the cluster are sent at most this often. */
+const sendMs = 1000;
+/** One point of the price a minute, for a day. */
+const pointMs = 60_000;
+const mostPoints = 1440;
+const mostDecisions = 200;
+
+type Watcher = (change: PageChange) => void;
+
+/** The state behind the page: the last snapshot, the price over time, and who watches. */
+export class LivePage {
+  private engine: EngineState | undefined;
+  private engineProblem: { readonly what: string; readonly since: number } | undefined;
+  private engineAt = 0;
+  private staleSince: number | undefined;
+  private last: PageSnapshot | undefined;
+  private readonly watchers = new Set<Watcher>();
+  private readonly series: PagePoint[] = [];
+  private readonly decisions: PageDecision[] = [];
+  private reading: Promise<PageSnapshot> | undefined;
+
+  private readonly pages: PageNodes;
+
+  constructor(private readonly deps: PageDeps) {
+    this.pages = new PageNodes(deps);
+  }
+
+  /** Keeps the series and sends changes until `signal` aborts. */
+  start(signal: AbortSignal): void {
+    const { log } = this.deps;
+    const fail = (error: unknown): void => log.warn({ error: messageOf(error) }, 'the page cannot be updated');
+    const stopDecisions = publishedDecisions(this.deps, (decision) => {
+      this.decisions.unshift(decision);
+      this.decisions.length = Math.min(this.decisions.length, mostDecisions);
+    });
+    const send = setInterval(() => {
+      if (this.watchers.size > 0) this.update().catch(fail);
+    }, sendMs);
+    const point = setInterval(() => this.snapshot().then((read) => this.addPoint(read), fail), pointMs);
+    for (const timer of [send, point]) timer.unref();
+    signal.addEventListener('abort', () => {
+      for (const timer of [send, point]) clearInterval(timer);
+      stopDecisions();
+    });
+  }
+
+  /** Calls in quick succession share one reading. */
+  snapshot(): Promise<PageSnapshot> {
+    this.reading ??= this.read().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  /** Calls `watcher` with what changes from the last snapshot on; returns a function that stops it. */
+  watch(watcher: Watcher): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  private async read(): Promise<PageSnapshot> {
+    const now = this.deps.now();
+    if (now - this.engineAt >= engineMs) await this.readEngine(now);
+    const read = await readSnapshot(this.deps, this.pages, this.engine);
+    return { ...read, problems: this.problems(now), series: [...this.series], decisions: [...this.decisions] };
+  }
+
+  private async readEngine(now: number): Promise<void> {
+    this.engineAt = now;
+    try {
+      this.engine = await readEngine(this.deps);
+      this.engineProblem = undefined;
+    } catch (error) {
+      this.engineProblem = { what: problemText(error), since: this.engineProblem?.since ?? now };
+    }
+  }
+
+  private problems(now: number): PageSnapshot['problems'] {
+    const { cache } = this.deps;
+    this.staleSince = cache.connected ? undefined : (this.staleSince ?? now);
+    const stale = {
+      what: 'the API server does not answer: nodes and pods are as they were',
+      since: this.staleSince ?? now,
+    };
+    return [
+      ...(cache.connected ? [] : [stale]),
+      ...(this.engineProblem === undefined ? [] : [this.engineProblem]),
+      ...(this.engine?.report.unread ?? []).map((what) => ({ what: `cannot be read: ${what}`, since: this.engineAt })),
+    ];
+  }
+
+  private async update(): Promise<void> {
+    const before = this.last;
+    const now = await this.snapshot();
+    this.last = now;
+    const change = before === undefined ? undefined : changeOf(before, now);
+    if (change !== undefined) for (const watcher of this.watchers) watcher(change);
+  }
+
+  private addPoint({ at, pricePerHour, leastPossiblePerHour, pools }: PageSnapshot): void {
+    const byPool = Object.fromEntries(pools.map(({ name, pricePerHour: price }) => [name, price]));
+    const point = { at, pricePerHour, ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }), byPool };
+    this.series.push(point);
+    if (this.series.length > mostPoints) this.series.shift();
+    for (const watcher of this.watchers) watcher({ at, point });
+  }
+}
+
+const sections = [
+  ...['problems', 'temporal', 'pricePerHour', 'leastPossiblePerHour', 'needs', 'pools', 'pauses', 'workloads'],
+  ...['waiting', 'commands', 'stays', 'nextWindow', 'decisions'],
+] as const satisfies readonly (keyof PageChange)[];
+
+/** What differs between two snapshots; undefined for nothing. Nodes name workloads by index, so a new list sends all. */
+export function changeOf(before: PageSnapshot, now: PageSnapshot): PageChange | undefined {
+  const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+  const changed = sections.filter((name) => !isSame(before[name], now[name]));
+  const known = new Map(before.nodes.map((node) => [node.name, node]));
+  const nodes: PageNode[] = [];
+  const workloads = changed.includes('workloads');
+  for (const node of now.nodes) {
+    const old = known.get(node.name);
+    known.delete(node.name);
+    if (workloads || old === undefined || !isSame(old, node)) nodes.push(node);
+  }
+  if (changed.length === 0 && nodes.length === 0 && known.size === 0) return undefined;
+  return {
+    ...Object.fromEntries(changed.map((name) => [name, now[name]])),
+    at: now.at,
+    ...(nodes.length === 0 ? {} : { nodes }),
+    ...(known.size === 0 ? {} : { gone: [...known.keys()] }),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Node, Pod } from '../../api/kubernetes.js';
+import { annotations, labels, taints } from '../../api/labels.js';
+import { managedClaims, nodeOf, type NodeLookUps } from '../../cluster/cluster.js';
+import type { ClusterDeps } from '../../cluster/deps.js';
+import { waitOf } from '../../cluster/disruption-wait.js';
+import { labelsOf } from '../../cluster/node-labels.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { isTrue } from '../../core/conditions.js';
+import { isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { controllerOf, kindOf } from '../../core/owners.js';
+import { isNodeBound, isTerminal } from '../../core/pods.js';
+import { parseResources } from '../../core/quantities.js';
+import { hasTaint } from '../../core/taints.js';
+import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import type { Amounts, PageNode } from './snapshot.js';
+
+const mebibyte = 2 ** 20;
+
+type Requests = ReadonlyMap<string, number>;
+
+function amountsOf(requests: Requests): Amounts {
+  let gpus = 0;
+  for (const [name, amount] of requests) if (name.endsWith('.com/gpu')) gpus += amount;
+  return [requests.get('cpu') ?? 0, Math.round((requests.get('memory') ?? 0) / mebibyte), gpus];
+}
+
+/** With more names than this, most are of Jobs that have ended: the list begins anew. */
+const mostWorkloads = 20_000;
+
+/**
+ * The nodes as the page draws them. Names of workloads are listed once, since thousands of pods share them, and keep
+ * their index from one snapshot to the next.
+ */
+export class PageNodes {
+  readonly workloads: string[] = [];
+  private readonly index = new Map<string, number>();
+  private readonly quantities = new QuantityReader();
+  /** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
+  private readonly sizes = new WeakMap<object, Amounts>();
+
+  constructor(private readonly deps: Pick<ClusterDeps, 'cache' | 'cloud'>) {}
+
+  /** `priceOf`: dollars per hour, undefined if unknown. */
+  read(priceOf: (claim: NodeClaim, node: string) => number | undefined): PageNode[] {
+    if (this.workloads.length > mostWorkloads) {
+      this.workloads.length = 0;
+      this.index.clear();
+    }
+    return managedClaims(this.deps).map((claim) => {
+      const node = nodeOf(this.deps.cache as NodeLookUps, claim);
+      const name = node?.metadata.name ?? claim.metadata.name ?? '';
+      return this.nodeOf(claim, node, priceOf(claim, name) ?? 0);
+    });
+  }
+
+  private nodeOf(claim: NodeClaim, node: Node | undefined, pricePerHour: number): PageNode {
+    const { nodePool: pool, instanceType: type, zone, capacityType } = labelsOf(claim);
+    const name = node?.metadata.name ?? claim.metadata.name ?? '';
+    const wait = waitOf(claim);
+    return {
+      ...{ name, claim: claim.metadata.name ?? '', pool, type, zone, capacityType, pricePerHour },
+      created: Date.parse(claim.metadata.creationTimestamp ?? '') || 0,
+      state: stateOf(claim, node),
+      marks: marksOf(claim, node),
+      allocatable: amountsOf(
+        new Map(Object.entries(parseResources(node?.status?.allocatable ?? claim.status?.allocatable))),
+      ),
+      ...this.podsOn(node === undefined ? [] : this.deps.cache.podsOnNode(name)),
+      ...(wait === undefined ? {} : { waits: `${wait.reason}: ${wait.why}` }),
+    };
+  }
+
+  private podsOn(pods: readonly Pod[]): Pick<PageNode, 'daemons' | 'pods'> {
+    const daemons: Amounts = [0, 0, 0];
+    const equal = new Map<string, PageNode['pods'][number]>();
+    for (const pod of pods) {
+      if (isTerminal(pod)) continue;
+      const size = this.sizeOf(pod);
+      if (isNodeBound(pod)) {
+        for (let i = 0; i < 3; i++) daemons[i]! += size[i]!;
+        continue;
+      }
+      const workload = this.workloadOf(pod);
+      const key = `${workload} ${size.join()}`;
+      const known = equal.get(key);
+      if (known === undefined) equal.set(key, [workload, 1, ...size]);
+      else known[1] += 1;
+    }
+    return { daemons, pods: [...equal.values()].sort((a, b) => a[0] - b[0] || b[2] - a[2]) };
+  }
+
+  sizeOf({ spec }: Pod): Amounts {
+    let known = this.sizes.get(spec.containers);
+    if (known === undefined) {
+      known = amountsOf(podRequests(spec, this.quantities));
+      this.sizes.set(spec.containers, known);
+    }
+    return known;
+  }
+
+  private workloadOf(pod: Pod): number {
+    const name = workloadName(pod);
+    let index = this.index.get(name);
+    if (index === undefined) this.index.set(name, (index = this.workloads.push(name) - 1));
+    return index;
+  }
+}
+
+/** `namespace/Kind/name`; the Deployment of a ReplicaSet, whose name is that without the hash. */
+export function workloadName(pod: Pod): string {
+  const { namespace = 'default', name = '', labels: own } = pod.metadata;
+  const owner = controllerOf(pod);
+  if (owner === undefined) return `${namespace}/Pod/${name}`;
+  const hash = own?.['pod-template-hash'];
+  if (kindOf(owner) === 'ReplicaSet.apps' && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return `${namespace}/Deployment/${owner.name.slice(0, -hash.length - 1)}`;
+  return `${namespace}/${owner.kind}/${owner.name}`;
+}
+
+function stateOf(claim: NodeClaim, node: Node | undefined): PageNode['state'] {
+  const conditions = claim.status?.conditions;
+  if (claim.metadata.deletionTimestamp !== undefined) return 'draining';
+  if (!isTrue(conditions, 'Launched')) return 'launching';
+  if (!isTrue(conditions, 'Registered')) return 'registering';
+  if (!isTrue(conditions, 'Initialized')) return 'initializing';
+  return isTrue(node?.status?.conditions, 'Ready') ? 'ready' : 'not ready';
+}
+
+function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
+  const marks: PageNode['marks'] = [];
+  if (isTrue(claim.status?.conditions, 'Drifted')) marks.push('drifted');
+  if (node !== undefined && hasTaint(node, taints.disrupted)) marks.push('tainted');
+  if (claim.metadata.annotations?.[annotations.disruptionWait] !== undefined) marks.push('waiting');
+  if (isNodeMarkedDoNotDisrupt(node)) marks.push('do-not-disrupt');
+  if (claim.metadata.labels?.[labels.capacityType] === 'reserved') marks.push('reserved');
+  return marks;
+}
+
+/** The pods of a node with their requests, largest first. */
+export function nodePods(deps: Pick<ClusterDeps, 'cache' | 'cloud'>, node: string): readonly object[] {
+  const pages = new PageNodes(deps);
+  return deps.cache
+    .podsOnNode(node)
+    .filter((pod) => !isTerminal(pod))
+    .map((pod) => ({
+      name: `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name ?? ''}`,
+      workload: workloadName(pod),
+      requests: pages.sizeOf(pod),
+      isDaemon: isNodeBound(pod),
+    }))
+    .sort((a, b) => b.requests[0] - a.requests[0]);
+}

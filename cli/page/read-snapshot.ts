@@ -1,0 +1,186 @@
+import type { Client } from '@temporalio/client';
+import { nodePrices } from '../../cluster/cluster.js';
+import type { ClusterDeps } from '../../cluster/deps.js';
+import { messageOf } from '../../core/error-message.js';
+import { workflowIds } from '../../core/ids.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
+import { timeText } from '../../core/time.js';
+import type { KubeClient, Kind, ListOptions } from '../../kube/port.js';
+import { budgetsQuery, type BudgetView, type ConsolidateInput, effectsOf } from '../../workflows/messages.js';
+import { temporalEngine } from '../history/engine.js';
+import { fieldsOf } from '../history/records.js';
+import { statusReport } from '../status-report.js';
+import type { StatusReport, WorkflowRow } from '../status-rows.js';
+import type { PageNodes } from './nodes.js';
+import { pageVersion, type PageCommand, type PageNeed, type PageSnapshot } from './snapshot.js';
+
+export interface PageDeps extends ClusterDeps {
+  readonly kube: KubeClient;
+  readonly client: Client;
+  readonly cluster: string;
+  readonly karpenterLease: { readonly namespace: string; readonly name: string };
+  readonly leaderLease: { readonly namespace: string; readonly name: string };
+  /** Address of the Temporal UI with the namespace; empty if unknown. */
+  readonly temporalUi: string;
+}
+
+/** What is read from Temporal, which costs more than the cache and changes less often. */
+export interface EngineState {
+  readonly report: StatusReport;
+  readonly budgets: readonly BudgetView[];
+  readonly commands: readonly PageCommand[];
+}
+
+const answerMs = 5000;
+
+/** Reads Temporal and the objects that `stowage status` reads. Rejects if Temporal cannot be reached. */
+export async function readEngine(deps: PageDeps): Promise<EngineState> {
+  const { client, cluster, cache, kube, karpenterLease, leaderLease } = deps;
+  const report = await statusReport({
+    ...{ client, cluster, karpenterLease, leaderLease },
+    kube: { get: kube.get.bind(kube), list: listsOf(cache, kube) },
+    now: deps.now(),
+  });
+  const budgets = await client.connection
+    .withDeadline(Date.now() + answerMs, () =>
+      client.workflow.getHandle(workflowIds.disrupt(cluster)).query(budgetsQuery),
+    )
+    .catch(() => []);
+  return { report, budgets, commands: await readCommands(client, report.workflows) };
+}
+
+/** Lists from the cache where it has the kind. */
+function listsOf(cache: ClusterDeps['cache'], kube: KubeClient): KubeClient['list'] {
+  return async <K extends Kind>(kind: K, options?: ListOptions) => {
+    const isWhole = options === undefined || Object.keys(options).length === 0;
+    if (isWhole && cache.kinds.includes(kind)) return [...cache.all(kind)];
+    return kube.list(kind, options);
+  };
+}
+
+const mostCommands = 50;
+
+/** Disruptions that are asked for or under way, with what they move, which is in the input of their workflows. */
+async function readCommands(client: Client, workflows: readonly WorkflowRow[]): Promise<PageCommand[]> {
+  const engine = temporalEngine(client);
+  const commands = workflows.filter(({ kind }) => kind === 'consolidate').slice(0, mostCommands);
+  const read = commands.map(async (row): Promise<PageCommand[]> => {
+    const first = await engine.firstStep({ workflowId: row.workflowId, runId: '' }).catch(() => undefined);
+    const { candidates, decision, reason } = fieldsOf<ConsolidateInput>(
+      first?.is === 'started' ? first.input : undefined,
+    );
+    if (!Array.isArray(candidates)) return [];
+    const replacements = decision?.replacements ?? [];
+    return [
+      {
+        ...{ workflowId: row.workflowId, reason: reason ?? row.reason, phase: row.phase },
+        nodes: candidates.map(({ node }) => node),
+        launches: replacements.map(({ nodePool, podCount, cheapest }, i) => ({
+          ...{ name: newNode(i), pool: nodePool, type: cheapest.instanceType, zone: cheapest.zone, pods: podCount },
+          ...{ capacityType: cheapest.capacityType, pricePerHour: cheapest.pricePerHour },
+        })),
+        moves: (decision?.moves ?? []).map(({ pod, to }) => ({ pod, to: placeOf(to) })),
+        savesPerHour: (decision?.priceBefore ?? 0) - (decision?.priceAfter ?? 0),
+      },
+    ];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+const newNode = (index: number): string => `new node ${index + 1}`;
+
+/** In decisions `replacement-0-1` is the second new node. */
+function placeOf(to: string): string {
+  const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
+  return index === undefined ? to : newNode(Number(index));
+}
+
+/** The cluster as the page shows it; prices and nodes from the cache, all else as last read from Temporal. */
+export async function readSnapshot(
+  deps: PageDeps,
+  pages: PageNodes,
+  engine: EngineState | undefined,
+): Promise<Omit<PageSnapshot, 'problems' | 'series' | 'decisions'>> {
+  const { prices } = await nodePrices(deps);
+  const nodes = pages.read((claim, node) => prices.of(claim.metadata.labels ?? {}, node));
+  const { report } = engine ?? {};
+  const byPool = new Map<string, number>();
+  for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
+  return {
+    version: pageVersion,
+    cluster: deps.cluster,
+    at: deps.now(),
+    temporal: deps.temporalUi,
+    pricePerHour: nodes.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
+    ...(report?.leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour: report.leastPossiblePerHour }),
+    needs: report === undefined ? [] : needsOf(report),
+    pools: (report?.pools ?? []).map((pool) => ({
+      ...{ name: pool.nodePool, ready: pool.ready, message: pool.message, nodes: pool.nodes, limits: [...pool.limits] },
+      pricePerHour: byPool.get(pool.nodePool) ?? 0,
+      ...(pool.leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour: pool.leastPossiblePerHour }),
+      budgets: (engine?.budgets ?? []).filter(({ nodePool }) => nodePool === pool.nodePool).map(budgetText),
+      drifted: report?.drift.find(({ nodePool }) => nodePool === pool.nodePool)?.drifted ?? 0,
+    })),
+    pauses: (report?.pauses ?? []).map(({ scope, reason, actor, until }) => ({
+      ...{ scope: pauseScopeText(scope), because: reason, by: actor },
+      ...(until === undefined ? {} : { until }),
+    })),
+    nodes,
+    workloads: [...pages.workloads],
+    waiting: (report?.unplaced ?? []).map(({ why, pods }) => ({ why, pods: pods.slice(0, 20), count: pods.length })),
+    commands: [...(engine?.commands ?? [])],
+    stays: (report?.stays ?? []).map(({ why, nodes: names }) => ({ why, nodes: [...names] })),
+    nextWindow: nextText(report?.nextWindow),
+  };
+}
+
+const budgetText = ({ reason, total, disrupting, allowed, ruledBy, changesAt }: BudgetView): string =>
+  [
+    `${reason}: ${disrupting} of ${total} nodes are being disrupted, ${allowed} more may be`,
+    ...(ruledBy === undefined ? [] : [ruledBy]),
+    ...(changesAt === undefined ? [] : [`changes at ${timeText(Date.parse(changesAt))}`]),
+  ].join('; ');
+
+const nextText = (next: StatusReport['nextWindow']): string =>
+  next === undefined ? '' : `${next.at === undefined ? '' : `${timeText(Date.parse(next.at))}: `}${next.why}`;
+
+/** What a person should decide or repair, questions first. */
+export function needsOf({ workflows, stuck, problems, declined }: StatusReport): PageNeed[] {
+  return [
+    ...workflows.filter(({ awaitingApproval }) => awaitingApproval).map(questionOf),
+    ...workflows.filter(({ blockedBy, awaitingApproval }) => blockedBy !== '' && !awaitingApproval).map(drainOf),
+    ...stuck.map(({ subject, why, then }) => needOf('stuck', subject, `${why}; ${then}`)),
+    ...problems.map(({ object, message }) => needOf('problem', object, message)),
+    ...declined.map(({ object, message }) => needOf('declined', object, message)),
+  ];
+}
+
+const needOf = (kind: PageNeed['kind'], subject: string, text: string): PageNeed => ({
+  kind,
+  subject,
+  text,
+  orders: [],
+});
+
+function questionOf({ workflowId, nodeClaim, nodePool, question, waitingFor, until }: WorkflowRow): PageNeed {
+  return {
+    kind: 'question',
+    subject: nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim,
+    text: question?.what ?? waitingFor,
+    ...(question === undefined ? {} : { yes: effectsOf(question).join('; '), until: question.until }),
+    ...(question === undefined && until !== '' ? { until } : {}),
+    orders: [`stowage approve ${workflowId}`, `stowage reject ${workflowId} --because '...'`],
+    workflowId,
+  };
+}
+
+const drainOf = ({ workflowId, nodeClaim, causes, blockedBy }: WorkflowRow): PageNeed => ({
+  kind: 'drain',
+  subject: nodeClaim,
+  text: (causes ?? [blockedBy]).join('; '),
+  orders: [`stowage expedite ${nodeClaim} --because '...'`],
+  workflowId,
+});
+
+/** Why a part of the page is missing. */
+export const problemText = (error: unknown): string => `Temporal does not answer: ${messageOf(error)}`;

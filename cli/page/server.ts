@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
+import { messageOf } from '../../core/error-message.js';
+import { listen, requestServer } from '../../process/http.js';
+import { knownLife } from '../history.js';
+import { temporalEngine } from '../history/engine.js';
+import { UsageError } from '../exit.js';
+import { whyNode, whyPod } from '../why.js';
+import { PageAccess } from './access.js';
+import { LivePage } from './live-page.js';
+import { nodePods } from './nodes.js';
+import { openApi } from './open-api.js';
+import type { PageDeps } from './read-snapshot.js';
+
+const compress = promisify(gzip);
+
+/** A stream without changes gets a comment this often, so that proxies keep it open. */
+const keepAliveMs = 20_000;
+const mostStreams = 100;
+
+type Reply = { readonly type: 'text/html' | 'application/json' | 'text/plain'; readonly body: string };
+type Route = (name: string) => Promise<Reply>;
+
+const json = (value: unknown): Reply => ({ type: 'application/json', body: JSON.stringify(value) });
+
+/** The page loads nothing from elsewhere, and no other site may frame it. */
+const headers = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const;
+
+/** What the page is, with the snapshot of `stowage status -o html` inside, or without one to read it from the server. */
+export function pageHtml(snapshot?: object): string {
+  const html = readFileSync(new URL('page.html', import.meta.url), 'utf8');
+  if (snapshot === undefined) return html;
+  // A name may contain the end of a script.
+  const text = JSON.stringify(snapshot).replaceAll('<', '\\u003c');
+  return html.replace(
+    '<script id="snapshot" type="application/json"></script>',
+    () => `<script id="snapshot" type="application/json">${text}</script>`,
+  );
+}
+
+/**
+ * Serves the page on `port` until `signal` aborts (surfaces/page). Read-only. Resolves once it listens.
+ */
+export async function servePage(
+  deps: PageDeps,
+  { port, address }: { readonly port: number; readonly address: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const page = new LivePage(deps);
+  const access = new PageAccess(deps.kube, deps.now);
+  const live = { kube: deps.kube, client: deps.client, cluster: deps.cluster };
+  const routes: readonly (readonly [RegExp, Route])[] = [
+    [/^\/$/, async () => ({ type: 'text/html', body: pageHtml() })],
+    [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
+    [/^\/api\/v1\/openapi\.json$/, async () => json(openApi())],
+    [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, async (name) => json(nodePods(deps, name))],
+    [/^\/api\/v1\/nodes\/([^/]+)\/why$/, async (name) => json(await whyNode(live, name))],
+    [
+      /^\/api\/v1\/nodes\/([^/]+)\/history$/,
+      async (name) => json(await knownLife({ ...live, engine: temporalEngine(live.client), now: deps.now() }, name)),
+    ],
+    [
+      /^\/api\/v1\/pods\/([^/]+\/[^/]+)\/why$/,
+      async (name) => json(await whyPod(live, ...(name.split('/') as [string, string]))),
+    ],
+  ];
+  const server = requestServer(
+    async (request, response, { pathname }) => {
+      const answer = await access.of(request);
+      if (!answer.allowed) return refuse(response, answer.status, answer.why);
+      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'the page is read-only');
+      if (pathname === '/api/v1/stream') return stream(page, response);
+      for (const [path, route] of routes) {
+        const found = path.exec(pathname);
+        if (found === null) continue;
+        const name = decoded(found[1] ?? '');
+        if (name === undefined) return refuse(response, 400, 'the name in the path is not valid');
+        return send(response, await route(name), request.headers['accept-encoding']);
+      }
+      return refuse(response, 404, 'there is no such page');
+    },
+    (response, error) => {
+      if (error instanceof UsageError) return refuse(response, 404, error.message);
+      deps.log.warn({ error: messageOf(error) }, 'a request of the page failed');
+      refuse(response, 502, messageOf(error));
+    },
+    ({ pathname }) => pathname !== '/api/v1/stream',
+  );
+  await listen(server, 'PAGE_PORT', port, address);
+  page.start(signal);
+  signal.addEventListener('abort', () => {
+    server.close();
+    server.closeAllConnections();
+  });
+}
+
+function decoded(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(response: ServerResponse, status: number, why: string): void {
+  response.writeHead(status, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`);
+}
+
+async function send(response: ServerResponse, { type, body }: Reply, accepts: unknown): Promise<void> {
+  const isZipped = typeof accepts === 'string' && accepts.includes('gzip') && body.length > 1000;
+  const bytes = isZipped ? await compress(body, { level: constants.Z_BEST_SPEED + 4 }) : Buffer.from(body);
+  response.writeHead(200, {
+    ...headers,
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': bytes.length,
+    ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
+  });
+  response.end(bytes);
+}
+
+let streams = 0;
+
+/** Changes as server-sent events. A client that does not read them is dropped. */
+function stream(page: LivePage, response: ServerResponse): void {
+  if (streams >= mostStreams) return refuse(response, 503, `${mostStreams} streams are open already`);
+  streams += 1;
+  response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
+  response.write(': open\n\n');
+  const write = (text: string): void => {
+    if (response.writableLength > 10_000_000) response.destroy();
+    else response.write(text);
+  };
+  const stop = page.watch((change) => write(`data: ${JSON.stringify(change)}\n\n`));
+  const alive = setInterval(() => write(': alive\n\n'), keepAliveMs);
+  response.once('close', () => {
+    streams -= 1;
+    clearInterval(alive);
+    stop();
+  });
+}
