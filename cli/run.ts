@@ -22,11 +22,11 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** Loaded only where the page is served. */
 async function servedPage(world: World, client: Client, signal: AbortSignal): Promise<void> {
-  const { servePage } = await import('./page/server.js');
+  const { builtPage, servePage } = await import('./page/server.js');
   const { settings, log } = world;
   const { PAGE_PORT: port, LISTEN_ADDRESS: address, TEMPORAL_UI_URL: ui, TEMPORAL_NAMESPACE: namespace } = settings;
   const temporalUi = ui === undefined ? '' : `${ui.replace(/\/$/, '')}/namespaces/${encodeURIComponent(namespace)}`;
   const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
-  await servePage({ ...world, client, ...leases, temporalUi }, { port, address }, signal);
+  await servePage({ ...world, client, ...leases, temporalUi }, { port, address, html: builtPage() }, signal);
   log.info({ port }, 'the page is served');
 }

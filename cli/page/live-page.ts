@@ -69,7 +69,10 @@ export class LivePage {
     const now = this.deps.now();
     if (now - this.engineAt >= engineMs) await this.readEngine(now);
     const read = await readSnapshot(this.deps, this.pages, this.engine);
-    return { ...read, problems: this.problems(now), series: [...this.series], decisions: [...this.decisions] };
+    const page = { ...read, problems: this.problems(now), series: [...this.series], decisions: [...this.decisions] };
+    // Who has this snapshot gets every later change.
+    this.last ??= page;
+    return page;
   }
 
   private async readEngine(now: number): Promise<void> {
@@ -100,7 +103,7 @@ export class LivePage {
     const before = this.last;
     const now = await this.snapshot();
     this.last = now;
-    const change = before === undefined ? undefined : changeOf(before, now);
+    const change = changeOf(before ?? now, now);
     if (change !== undefined) for (const watcher of this.watchers) watcher(change);
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import { messageOf } from '../../core/error-message.js';
@@ -13,6 +14,7 @@ import { LivePage } from './live-page.js';
 import { nodePods } from './nodes.js';
 import { openApi } from './open-api.js';
 import type { PageDeps } from './read-snapshot.js';
+import type { PageSnapshot } from './snapshot.js';
 
 const compress = promisify(gzip);
 
@@ -34,31 +36,31 @@ const headers = {
   'cache-control': 'no-store',
 } as const;
 
-/** What the page is, with the snapshot of `stowage status -o html` inside, or without one to read it from the server. */
-export function pageHtml(snapshot?: object): string {
-  const html = readFileSync(new URL('page.html', import.meta.url), 'utf8');
-  if (snapshot === undefined) return html;
+const place = '<script id="snapshot" type="application/json"></script>';
+
+/** The page as built: it reads its snapshot from the server. */
+export const builtPage = (): string => readFileSync(new URL('page.html', import.meta.url), 'utf8');
+
+/** The page as one file, with its snapshot inside. */
+export function withSnapshot(html: string, snapshot: PageSnapshot): string {
   // A name may contain the end of a script.
   const text = JSON.stringify(snapshot).replaceAll('<', '\\u003c');
-  return html.replace(
-    '<script id="snapshot" type="application/json"></script>',
-    () => `<script id="snapshot" type="application/json">${text}</script>`,
-  );
+  return html.replace(place, () => place.replace('></', () => `>${text}</`));
 }
 
 /**
- * Serves the page on `port` until `signal` aborts (surfaces/page). Read-only. Resolves once it listens.
+ * Serves the page on `port` until `signal` aborts (surfaces/page). Read-only. Resolves with its port once it listens.
  */
 export async function servePage(
   deps: PageDeps,
-  { port, address }: { readonly port: number; readonly address: string },
+  { port, address, html }: { readonly port: number; readonly address: string; readonly html: string },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const page = new LivePage(deps);
   const access = new PageAccess(deps.kube, deps.now);
   const live = { kube: deps.kube, client: deps.client, cluster: deps.cluster };
   const routes: readonly (readonly [RegExp, Route])[] = [
-    [/^\/$/, async () => ({ type: 'text/html', body: pageHtml() })],
+    [/^\/$/, async () => ({ type: 'text/html', body: html })],
     [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
     [/^\/api\/v1\/openapi\.json$/, async () => json(openApi())],
     [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, async (name) => json(nodePods(deps, name))],
@@ -100,6 +102,7 @@ export async function servePage(
     server.close();
     server.closeAllConnections();
   });
+  return (server.address() as AddressInfo).port;
 }
 
 function decoded(name: string): string | undefined {

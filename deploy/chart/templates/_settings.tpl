@@ -7,6 +7,12 @@
 - { name: KARPENTER_LEADER_ELECTION_NAMESPACE, value: {{ .Values.karpenterLease.namespace | quote }} }
 - { name: METRICS_PORT, value: {{ .Values.metrics.port | quote }} }
 - { name: HEALTH_PROBE_PORT, value: '8081' }
+{{- if .Values.page.enabled }}
+- { name: PAGE_PORT, value: {{ .Values.page.port | quote }} }
+{{- with .Values.page.temporalUiUrl }}
+- { name: TEMPORAL_UI_URL, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
 {{- with include "stowage.temporalAddress" . }}
 - { name: TEMPORAL_ADDRESS, value: {{ . | quote }} }
 {{- end }}

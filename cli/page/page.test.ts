@@ -1,0 +1,277 @@
+import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Client } from '@temporalio/client';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { labels } from '../../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { PageAccess } from './access.js';
+import { layout, nodeAt } from './browser/layout.js';
+import { csv, used } from './browser/format.js';
+import { changed, hashOf, viewOf } from './browser/view.js';
+import { changeOf } from './live-page.js';
+import { workloadName } from './nodes.js';
+import { servePage, withSnapshot } from './server.js';
+import { type PageNode, type PageSnapshot, pageSnapshot } from './snapshot.js';
+
+const node = (name: string, more: Partial<PageNode> = {}): PageNode => ({
+  ...{ name, claim: `claim-${name}`, pool: 'default', type: 'm7i.large', zone: 'a', capacityType: 'spot' },
+  ...{ pricePerHour: 0.1, created: 0, state: 'ready', marks: [], allocatable: [2000, 8000, 0], daemons: [100, 100, 0] },
+  pods: [[0, 3, 500, 1000, 0]],
+  ...more,
+});
+
+const page = (nodes: PageNode[], more: Partial<PageSnapshot> = {}): PageSnapshot => ({
+  ...{ version: 1, cluster: 'c', at: 1, problems: [], temporal: '', pricePerHour: 1, needs: [], pools: [], pauses: [] },
+  ...{ nodes, workloads: ['default/Deployment/web'], waiting: [], commands: [], stays: [], nextWindow: '' },
+  ...{ decisions: [], series: [] },
+  ...more,
+});
+
+describe('who may read the page (surfaces/page)', () => {
+  const request = (from: string, headers: Record<string, string>): IncomingMessage =>
+    ({ socket: { remoteAddress: from }, headers }) as unknown as IncomingMessage;
+  const reviews: string[] = [];
+  const kube = (user: string | undefined, denied: readonly string[] = []) => ({
+    create: async (kind: string, { spec }: { spec: { resourceAttributes?: { resource: string } } }) => {
+      reviews.push(kind);
+      const status =
+        kind === 'TokenReview'
+          ? { authenticated: user !== undefined, user: { username: user } }
+          : { allowed: !denied.includes(spec.resourceAttributes!.resource) };
+      return { outcome: 'created', object: { metadata: {}, spec, status } };
+    },
+  });
+  const access = (user: string | undefined, denied?: readonly string[]): PageAccess =>
+    new PageAccess(kube(user, denied) as never, () => 0);
+  const bearer = { authorization: 'Bearer t0ken', host: 'page.example.com' };
+  beforeEach(() => void reviews.splice(0));
+
+  test.each([
+    ['127.0.0.1', 'localhost:8082'],
+    ['::1', '[::1]:8082'],
+    ['::ffff:127.0.0.1', '127.0.0.1'],
+  ])('a caller from %s who names %s, as kubectl port-forward, needs no token', async (from, host) => {
+    await expect(access(undefined).of(request(from, { host }))).resolves.toEqual({ allowed: true });
+  });
+
+  test.each([
+    ['from another machine', '10.0.0.9', { host: 'localhost' }],
+    ['from a page of another site in the same browser', '127.0.0.1', { host: 'evil.example.com' }],
+    ['from a proxy in the same Pod', '127.0.0.1', { host: 'localhost', 'x-forwarded-for': '10.0.0.9' }],
+    ['without a Host header', '127.0.0.1', {}],
+  ])('a caller %s needs a token', async (_, from, headers) => {
+    await expect(access(undefined).of(request(from, headers as never))).resolves.toMatchObject({ status: 401 });
+  });
+
+  test('a token that the API server does not accept is refused', async () => {
+    await expect(access(undefined).of(request('10.0.0.9', bearer))).resolves.toMatchObject({ status: 401 });
+  });
+
+  test.each(['nodepools', 'nodes', 'pods'])('a user who may not list %s sees nothing', async (resource) => {
+    const answer = await access('ann', [resource]).of(request('10.0.0.9', bearer));
+    expect(answer).toEqual({ allowed: false, status: 403, why: `ann may not list ${resource} of the cluster` });
+  });
+
+  test('the API server is asked once a minute for a token', async () => {
+    const one = access('ann');
+    for (let i = 0; i < 3; i++) await expect(one.of(request('10.0.0.9', bearer))).resolves.toEqual({ allowed: true });
+    expect(reviews.filter((kind) => kind === 'TokenReview')).toHaveLength(1);
+  });
+});
+
+describe('changes of the page', () => {
+  test('equal snapshots give no change', () => {
+    expect(changeOf(page([node('a')]), page([node('a')]))).toBeUndefined();
+  });
+
+  test.each<[string, PageSnapshot]>([
+    ['a node more', page([node('a'), node('b'), node('c')])],
+    ['a node less', page([node('b')])],
+    ['a changed node', page([node('a', { state: 'draining' }), node('b')])],
+    ['another price, and a question', page([node('a'), node('b')], { pricePerHour: 2, at: 3 })],
+    ['a new workload', page([node('a', { pods: [[1, 1, 1, 1, 0]] }), node('b')], { workloads: ['x', 'y'] })],
+    ['no node left', page([])],
+  ])('%s: the change makes the new snapshot of the old one', (_, after) => {
+    const before = page([node('a'), node('b')]);
+    const change = changeOf(before, after)!;
+    const made = changed(before, change);
+    expect({ ...made, nodes: [...made.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)) }).toEqual({
+      ...after,
+      at: change.at,
+    });
+  });
+});
+
+describe('what is drawn', () => {
+  const nodes = Array.from({ length: 200 }, (_, i) =>
+    node(`n${i}`, { zone: 'abc'[i % 3]!, allocatable: [1000 * (1 + (i % 4)), 8000, 0] }),
+  );
+
+  test('each node is in the group of its zone, inside the picture, and found by its place', () => {
+    const groups = layout(nodes, { group: 'zone', resource: 'cpu' }, 1200, 700);
+    expect(groups.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c']);
+    expect(groups.flatMap((group) => group.nodes)).toHaveLength(200);
+    for (const group of groups)
+      for (const box of group.nodes) {
+        expect(box.node.zone).toBe(group.name);
+        expect([box.x, box.y].every((at) => at >= 0) && box.x + box.width <= 1200 && box.y + box.height <= 700).toBe(
+          true,
+        );
+        if (box.width > 2 && box.height > 2)
+          expect(nodeAt(groups, box.x + box.width / 2, box.y + box.height / 2)?.node.name).toBe(box.node.name);
+      }
+  });
+
+  test('pods fill the share of the node that they request', () => {
+    const [group] = layout([node('a', { allocatable: [3200, 8000, 0] })], { group: 'pool', resource: 'cpu' }, 400, 300);
+    const [box] = group!.nodes;
+    const filled = box!.pods.reduce((sum, { width, height }) => sum + width * height, 0);
+    expect(filled / (box!.width * box!.height)).toBeCloseTo(0.5, 1);
+  });
+
+  test('a name that a spreadsheet would run as a formula is text in the CSV', () => {
+    expect(csv([['=cmd()', 'a,b', 3]])).toBe(`'=cmd(),"a,b",3\n`);
+  });
+
+  test('requests are those of DaemonSet pods and of all pods', () => {
+    expect(used(node('a'))).toEqual([1600, 3100, 0]);
+  });
+
+  test('the address keeps the view, and what it does not know is left out', () => {
+    const view = viewOf('#group=zone&node=n1&search=shop%20api&view=rubbish');
+    expect(view).toMatchObject({ group: 'zone', node: 'n1', search: 'shop api', view: 'map' });
+    expect(viewOf(hashOf(view))).toEqual(view);
+  });
+
+  test('a name in a file cannot end its script', () => {
+    const html = withSnapshot(
+      '<script id="snapshot" type="application/json"></script>',
+      page([node('</script><script>alert(1)</script>')]),
+    );
+    const [, inside] = /<script id="snapshot" type="application\/json">(.*?)<\/script>/s.exec(html)!;
+    expect((JSON.parse(inside!) as PageSnapshot).nodes[0]!.name).toBe('</script><script>alert(1)</script>');
+  });
+});
+
+describe('the served page', () => {
+  let world: ActivityWorld;
+  let stop: AbortController;
+  let port: number;
+
+  beforeEach(async () => {
+    stop = new AbortController();
+    world = await createActivityWorld();
+    world.kube.put('NodePool', nodePool('default'));
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    const own = { [labels.nodePool]: 'default', [labels.instanceType]: 'm5.xlarge', [labels.capacityType]: 'spot' };
+    const conditions = ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => ({
+      type,
+      status: 'True' as const,
+    }));
+    const claim = nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', nodeName: 'n1', conditions } as never });
+    world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, labels: own } });
+    world.kube.put('Node', {
+      metadata: { name: 'n1', labels: own },
+      spec: { providerID: 'fake:///a/i-1' },
+      status: { allocatable: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    } as never);
+    for (const [name, kind] of [
+      ['web-7f-1', 'ReplicaSet'],
+      ['web-7f-2', 'ReplicaSet'],
+      ['agent-x', 'DaemonSet'],
+    ] as const)
+      world.kube.put('Pod', {
+        metadata: {
+          ...{ name, namespace: 'shop', labels: { 'pod-template-hash': '7f' } },
+          ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'web-7f', uid: 'o', controller: true }],
+        },
+        spec: {
+          nodeName: 'n1',
+          containers: [{ name: 'app', resources: { requests: { cpu: '500m', memory: '1Gi' } } }],
+        },
+        status: { phase: 'Running' },
+      } as never);
+    await world.synced();
+    const away = new Error('connection refused');
+    const client = {
+      connection: { withDeadline: () => Promise.reject(away) },
+      workflow: {
+        getHandle: () => ({ query: () => Promise.reject(away) }),
+        list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(away) }) }),
+      },
+    } as unknown as Client;
+    const lease = { namespace: 'kube-system', name: 'l' };
+    const deps = { ...world.deps, client, karpenterLease: lease, leaderLease: lease, temporalUi: '' };
+    port = await servePage(deps, { port: 0, address: '127.0.0.1', html: '<div id="page"></div>' }, stop.signal);
+  });
+  afterEach(() => stop.abort());
+
+  const fetched = async (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}${path}`, init);
+
+  test('a snapshot without Temporal has the nodes and their pods, and says what it lacks', async () => {
+    const read = pageSnapshot.parse(await (await fetched('/api/v1/snapshot')).json());
+    expect(read.nodes).toMatchObject([
+      {
+        ...{ name: 'n1', claim: 'c1', pool: 'default', state: 'ready', allocatable: [4000, 8192, 0] },
+        ...{ daemons: [500, 1024, 0], pods: [[0, 2, 500, 1024, 0]] },
+      },
+    ]);
+    expect(read.workloads).toEqual(['shop/Deployment/web']);
+    expect(read.problems.map(({ what }) => what).join()).toContain('Temporal does not answer');
+  });
+
+  test('the page is one document that may load nothing from elsewhere', async () => {
+    const response = await fetched('/');
+    const html = await response.text();
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(html).toContain('<div id="page">');
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is refused: the page is read-only', async (method) => {
+    expect((await fetched('/api/v1/snapshot', { method })).status).toBe(405);
+  });
+
+  test.each(['/api/v1/nodes/%zz/pods', '/nothing', '/api/v1/nodes/a/b/c', '//'])(
+    '%s is answered with its problem',
+    async (path) => {
+      expect([400, 404]).toContain((await fetched(path)).status);
+    },
+  );
+
+  test('a stream brings a node that is new', async () => {
+    await fetched('/api/v1/snapshot');
+    const events = await new Promise<string>((resolve, reject) => {
+      const request = get(`http://127.0.0.1:${port}/api/v1/stream`, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+          if (!text.includes('"c2"')) return;
+          request.destroy();
+          resolve(text);
+        });
+        const claim = nodeClaim('c2');
+        world.kube.put('NodeClaim', claim);
+      });
+      request.once('error', (error) => (request.destroyed ? undefined : reject(error)));
+    });
+    expect(events).toMatch(/data: \{.*"claim":"c2"/);
+  });
+
+  test('pods of a node are named, largest first', async () => {
+    const pods = (await (await fetched('/api/v1/nodes/n1/pods')).json()) as { name: string }[];
+    expect(pods.map(({ name }) => name).sort()).toEqual(['shop/agent-x', 'shop/web-7f-1', 'shop/web-7f-2']);
+  });
+
+  test('the OpenAPI document describes the snapshot', async () => {
+    const document = (await (await fetched('/api/v1/openapi.json')).json()) as { components: { schemas: object } };
+    expect(Object.keys(document.components.schemas)).toEqual(['Snapshot', 'Change']);
+  });
+});
+
+test('a pod without a controller is its own workload', () => {
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'n' }, spec: { containers: [] } };
+  expect(workloadName(pod)).toBe('n/Pod/p');
+});
