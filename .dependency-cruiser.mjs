@@ -243,10 +243,17 @@ export default {
     ),
     ...only(
       'cli',
-      '^cli/',
-      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
+      '^cli/(?!page/browser/)',
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml', 'zod')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
+    ),
+    ...only(
+      'page',
+      '^cli/page/browser/',
+      `cli/page/browser/|${npm('preact', '@preact/signals', 'd3-hierarchy', '@types/d3-hierarchy', 'uplot')}`,
+      'The page runs in a browser: it knows the API alone.',
+      'cli/page/snapshot\\.ts',
     ),
     {
       name: 'charts-on-demand',
@@ -316,7 +323,7 @@ export default {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
-      extensions: ['.ts', '.js', '.mjs', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.json'],
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],
     },

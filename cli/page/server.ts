@@ -42,7 +42,7 @@ const place = '<script id="snapshot" type="application/json"></script>';
 export const builtPage = (): string => readFileSync(new URL('page.html', import.meta.url), 'utf8');
 
 /** The page as one file, with its snapshot inside. */
-export function withSnapshot(html: string, snapshot: PageSnapshot): string {
+function withSnapshot(html: string, snapshot: PageSnapshot): string {
   // A name may contain the end of a script.
   const text = JSON.stringify(snapshot).replaceAll('<', '\\u003c');
   return html.replace(place, () => place.replace('></', () => `>${text}</`));
@@ -61,6 +61,7 @@ export async function servePage(
   const live = { kube: deps.kube, client: deps.client, cluster: deps.cluster };
   const routes: readonly (readonly [RegExp, Route])[] = [
     [/^\/$/, async () => ({ type: 'text/html', body: html })],
+    [/^\/snapshot\.html$/, async () => ({ type: 'text/html', body: withSnapshot(html, await page.snapshot()) })],
     [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
     [/^\/api\/v1\/openapi\.json$/, async () => json(openApi())],
     [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, async (name) => json(nodePods(deps, name))],

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import type { PageNeed, PageNode, PageSnapshot } from '../snapshot.js';
 import { age, clock, cores, count, csv, gibibytes, hourly, monthly, podsOn, used } from './format.js';
 import { coloursOf } from './colours.js';
-import { Map } from './map.js';
+import { Map } from './map';
 import { brokenSince, found, isFile, selected, show, snapshot, view } from './state.js';
 import { groupings, resources, views } from './view.js';
 
@@ -239,6 +239,11 @@ function Controls({ page }: { readonly page: PageSnapshot }) {
       </span>
       <button onClick={() => save('nodes.csv', 'text/csv', csv(rowsOf(found.value)))}>CSV</button>
       <button onClick={() => save('nodes.json', 'application/json', JSON.stringify(found.value, null, 1))}>JSON</button>
+      {isFile.value ? null : (
+        <a href="snapshot.html" download={`stowage-${page.cluster}.html`}>
+          this page as a file
+        </a>
+      )}
       <span class="legend">
         <i class="spot" /> spot <i class="on-demand" /> on-demand <i class="reserved" /> reserved <i class="daemon" />{' '}
         DaemonSets

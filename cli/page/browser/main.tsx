@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { App } from './app.js';
+import { App } from './app';
 import { connect } from './state.js';
 
 render(<App />, document.getElementById('page')!);
