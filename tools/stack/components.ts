@@ -47,6 +47,7 @@ export const portNames = [
   'proxy',
   'stowageHealth',
   'stowageMetrics',
+  'stowagePage',
 ] as const;
 export type Ports = Record<(typeof portNames)[number], number>;
 

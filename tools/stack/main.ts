@@ -45,6 +45,7 @@ async function up(
 function describe(state: StackState): void {
   const { endpoints } = state;
   const lines: [string, string | undefined][] = [
+    ['Stowage’s page', endpoints.pageUrl],
     ['Temporal UI', endpoints.temporalUiUrl],
     ['Temporal', endpoints.temporalAddress],
     ['Kubernetes', endpoints.apiserver],

@@ -20,6 +20,8 @@ export interface StackEndpoints {
   temporalAddress?: string;
   /** Temporal's UI, `http://127.0.0.1:port`. */
   temporalUiUrl?: string;
+  /** Stowage's page, `http://127.0.0.1:port`. */
+  pageUrl?: string;
   /** Temporal's own metrics, as Prometheus reads them. */
   temporalMetricsUrl?: string;
   /** The cloud proxy: every AWS service and the control API under /_stowage/. */

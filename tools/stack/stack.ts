@@ -258,6 +258,7 @@ function publish(context: StackContext, state: StackState): void {
     endpoints.temporalMetricsUrl = `http://127.0.0.1:${ports.temporalMetrics}/metrics`;
     if (context.engine !== 'postgres') endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
   }
+  if (state.parts.includes('stowage')) endpoints.pageUrl = `http://127.0.0.1:${ports.stowagePage}`;
   if (state.parts.includes('cloud')) {
     endpoints.awsEndpoint = `http://127.0.0.1:${ports.proxy}`;
     if (context.proxy === true) {

@@ -71,7 +71,9 @@ export async function onStage(
 async function raiseStack(name: string, parts: readonly StackPart[], tell: Narrator): Promise<Stack> {
   tell.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage');
   const stack = await startStack({ name, parts, progress: (line) => tell.act(line) });
-  tell.see(`everything serves; watch along in the Temporal UI: ${stack.temporalUiUrl ?? ''}`);
+  tell.see(
+    `everything serves; watch along on its page, ${stack.pageUrl ?? ''}, and in the Temporal UI: ${stack.temporalUiUrl ?? ''}`,
+  );
   return stack;
 }
 
@@ -101,10 +103,11 @@ function setStage(stack: Stack, tell: Narrator): Stage {
   };
 }
 
-function explore({ name, temporalUiUrl, kubectl, adminKubeconfig }: Stack): string {
+function explore({ name, pageUrl, temporalUiUrl, kubectl, adminKubeconfig }: Stack): string {
   return [
     '',
     'Everything keeps running:',
+    `  its page      ${pageUrl ?? ''}`,
     `  Temporal UI   ${temporalUiUrl ?? ''}`,
     `  kubectl       ${kubectl ?? 'kubectl'} --kubeconfig ${adminKubeconfig ?? ''}`,
     `  stop it with  npm run stack -- down --name ${name}`,

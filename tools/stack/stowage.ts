@@ -5,7 +5,7 @@ import { repositoryRoot } from './paths.js';
 
 /** Stowage itself, operator and worker in one process, as a user would start it against the stack. */
 export function stowageComponent(context: StackContext, environment: Record<string, string>): Component {
-  const { stowageHealth, stowageMetrics } = context.ports;
+  const { stowageHealth, stowageMetrics, stowagePage, temporalUi } = context.ports;
   const health = `http://127.0.0.1:${stowageHealth}`;
   return {
     name: 'stowage',
@@ -18,6 +18,8 @@ export function stowageComponent(context: StackContext, environment: Record<stri
       LISTEN_ADDRESS: '127.0.0.1',
       HEALTH_PROBE_PORT: String(stowageHealth),
       METRICS_PORT: String(stowageMetrics),
+      PAGE_PORT: String(stowagePage),
+      ...(context.engine === 'postgres' ? {} : { TEMPORAL_UI_URL: `http://127.0.0.1:${temporalUi}` }),
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
     },
     ready: () => answers(`${health}/readyz`),
