@@ -45,7 +45,9 @@ export class LivePage {
     const send = setInterval(() => {
       if (this.watchers.size > 0) this.update().catch(fail);
     }, sendMs);
-    const point = setInterval(() => this.snapshot().then((read) => this.addPoint(read), fail), pointMs);
+    const point = setInterval(() => {
+      this.snapshot().then((read) => this.addPoint(read), fail);
+    }, pointMs);
     for (const timer of [send, point]) timer.unref();
     signal.addEventListener('abort', () => {
       for (const timer of [send, point]) clearInterval(timer);

@@ -1,6 +1,6 @@
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
-import { managedClaims, nodeOf, type NodeLookUps } from '../../cluster/cluster.js';
+import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
 import { labelsOf } from '../../cluster/node-labels.js';
@@ -47,7 +47,7 @@ export class PageNodes {
       this.index.clear();
     }
     return managedClaims(this.deps).map((claim) => {
-      const node = nodeOf(this.deps.cache as NodeLookUps, claim);
+      const node = nodeOf(this.deps.cache, claim);
       const name = node?.metadata.name ?? claim.metadata.name ?? '';
       return this.nodeOf(claim, node, priceOf(claim, name) ?? 0);
     });

@@ -33,13 +33,13 @@ describe('who may read the page (surfaces/page)', () => {
     ({ socket: { remoteAddress: from }, headers }) as unknown as IncomingMessage;
   const reviews: string[] = [];
   const kube = (user: string | undefined, denied: readonly string[] = []) => ({
-    create: async (kind: string, { spec }: { spec: { resourceAttributes?: { resource: string } } }) => {
+    create: (kind: string, { spec }: { spec: { resourceAttributes?: { resource: string } } }) => {
       reviews.push(kind);
       const status =
         kind === 'TokenReview'
           ? { authenticated: user !== undefined, user: { username: user } }
           : { allowed: !denied.includes(spec.resourceAttributes!.resource) };
-      return { outcome: 'created', object: { metadata: {}, spec, status } };
+      return Promise.resolve({ outcome: 'created', object: { metadata: {}, spec, status } });
     },
   });
   const access = (user: string | undefined, denied?: readonly string[]): PageAccess =>
@@ -160,7 +160,7 @@ describe('the served page', () => {
       type,
       status: 'True' as const,
     }));
-    const claim = nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', nodeName: 'n1', conditions } as never });
+    const claim = nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', nodeName: 'n1', conditions } });
     world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, labels: own } });
     world.kube.put('Node', {
       metadata: { name: 'n1', labels: own },
@@ -182,7 +182,7 @@ describe('the served page', () => {
           containers: [{ name: 'app', resources: { requests: { cpu: '500m', memory: '1Gi' } } }],
         },
         status: { phase: 'Running' },
-      } as never);
+      });
     await world.synced();
     const away = new Error('connection refused');
     const client = {

@@ -69,7 +69,7 @@ async function readCommands(client: Client, workflows: readonly WorkflowRow[]): 
     const { candidates, decision, reason } = fieldsOf<ConsolidateInput>(
       first?.is === 'started' ? first.input : undefined,
     );
-    if (!Array.isArray(candidates)) return [];
+    if (candidates === undefined) return [];
     const replacements = decision?.replacements ?? [];
     return [
       {
@@ -103,7 +103,6 @@ export async function readSnapshot(
 ): Promise<Omit<PageSnapshot, 'problems' | 'series' | 'decisions'>> {
   const { prices } = await nodePrices(deps);
   const nodes = pages.read((claim, node) => prices.of(claim.metadata.labels ?? {}, node));
-  const { report } = engine ?? {};
   const byPool = new Map<string, number>();
   for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
   return {
@@ -112,26 +111,41 @@ export async function readSnapshot(
     at: deps.now(),
     temporal: deps.temporalUi,
     pricePerHour: nodes.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
-    ...(report?.leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour: report.leastPossiblePerHour }),
-    needs: report === undefined ? [] : needsOf(report),
-    pools: (report?.pools ?? []).map((pool) => ({
-      ...{ name: pool.nodePool, ready: pool.ready, message: pool.message, nodes: pool.nodes, limits: [...pool.limits] },
-      pricePerHour: byPool.get(pool.nodePool) ?? 0,
-      ...(pool.leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour: pool.leastPossiblePerHour }),
-      budgets: (engine?.budgets ?? []).filter(({ nodePool }) => nodePool === pool.nodePool).map(budgetText),
-      drifted: report?.drift.find(({ nodePool }) => nodePool === pool.nodePool)?.drifted ?? 0,
-    })),
-    pauses: (report?.pauses ?? []).map(({ scope, reason, actor, until }) => ({
+    nodes,
+    workloads: [...pages.workloads],
+    pools: poolsOf(engine, byPool),
+    commands: [...(engine?.commands ?? [])],
+    ...(engine === undefined ? nothingRead : sectionsOf(engine.report)),
+  };
+}
+
+const nothingRead = { needs: [], pauses: [], waiting: [], stays: [], nextWindow: '' };
+
+function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothingRead | 'leastPossiblePerHour'> {
+  const { leastPossiblePerHour, pauses, unplaced, stays, nextWindow } = report;
+  return {
+    ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
+    needs: needsOf(report),
+    pauses: pauses.map(({ scope, reason, actor, until }) => ({
       ...{ scope: pauseScopeText(scope), because: reason, by: actor },
       ...(until === undefined ? {} : { until }),
     })),
-    nodes,
-    workloads: [...pages.workloads],
-    waiting: (report?.unplaced ?? []).map(({ why, pods }) => ({ why, pods: pods.slice(0, 20), count: pods.length })),
-    commands: [...(engine?.commands ?? [])],
-    stays: (report?.stays ?? []).map(({ why, nodes: names }) => ({ why, nodes: [...names] })),
-    nextWindow: nextText(report?.nextWindow),
+    waiting: unplaced.map(({ why, pods }) => ({ why, pods: pods.slice(0, mostPodNames), count: pods.length })),
+    stays: stays.map(({ why, nodes }) => ({ why, nodes: [...nodes] })),
+    nextWindow: nextText(nextWindow),
   };
+}
+
+const mostPodNames = 20;
+
+function poolsOf(engine: EngineState | undefined, prices: ReadonlyMap<string, number>): PageSnapshot['pools'] {
+  const { report, budgets = [] } = engine ?? {};
+  return (report?.pools ?? []).map(({ nodePool: name, ready, message, nodes, limits, leastPossiblePerHour }) => ({
+    ...{ name, ready, message, nodes, limits: [...limits], pricePerHour: prices.get(name) ?? 0 },
+    ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
+    budgets: budgets.filter(({ nodePool }) => nodePool === name).map(budgetText),
+    drifted: report?.drift.find(({ nodePool }) => nodePool === name)?.drifted ?? 0,
+  }));
 }
 
 const budgetText = ({ reason, total, disrupting, allowed, ruledBy, changesAt }: BudgetView): string =>

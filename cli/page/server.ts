@@ -23,7 +23,7 @@ const keepAliveMs = 20_000;
 const mostStreams = 100;
 
 type Reply = { readonly type: 'text/html' | 'application/json' | 'text/plain'; readonly body: string };
-type Route = (name: string) => Promise<Reply>;
+type Route = (name: string) => Promise<Reply> | Reply;
 
 const json = (value: unknown): Reply => ({ type: 'application/json', body: JSON.stringify(value) });
 
@@ -60,11 +60,11 @@ export async function servePage(
   const access = new PageAccess(deps.kube, deps.now);
   const live = { kube: deps.kube, client: deps.client, cluster: deps.cluster };
   const routes: readonly (readonly [RegExp, Route])[] = [
-    [/^\/$/, async () => ({ type: 'text/html', body: html })],
+    [/^\/$/, () => ({ type: 'text/html', body: html })],
     [/^\/snapshot\.html$/, async () => ({ type: 'text/html', body: withSnapshot(html, await page.snapshot()) })],
     [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
-    [/^\/api\/v1\/openapi\.json$/, async () => json(openApi())],
-    [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, async (name) => json(nodePods(deps, name))],
+    [/^\/api\/v1\/openapi\.json$/, () => json(openApi())],
+    [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, (name) => json(nodePods(deps, name))],
     [/^\/api\/v1\/nodes\/([^/]+)\/why$/, async (name) => json(await whyNode(live, name))],
     [
       /^\/api\/v1\/nodes\/([^/]+)\/history$/,
@@ -78,20 +78,35 @@ export async function servePage(
   const server = requestServer(
     async (request, response, { pathname }) => {
       const answer = await access.of(request);
-      if (!answer.allowed) return refuse(response, answer.status, answer.why);
-      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'the page is read-only');
-      if (pathname === '/api/v1/stream') return stream(page, response);
+      if (!answer.allowed) {
+        refuse(response, answer.status, answer.why);
+        return;
+      }
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        refuse(response, 405, 'the page is read-only');
+        return;
+      }
+      if (pathname === '/api/v1/stream') {
+        stream(page, response);
+        return;
+      }
       for (const [path, route] of routes) {
         const found = path.exec(pathname);
         if (found === null) continue;
         const name = decoded(found[1] ?? '');
-        if (name === undefined) return refuse(response, 400, 'the name in the path is not valid');
+        if (name === undefined) {
+          refuse(response, 400, 'the name in the path is not valid');
+          return;
+        }
         return send(response, await route(name), request.headers['accept-encoding']);
       }
-      return refuse(response, 404, 'there is no such page');
+      refuse(response, 404, 'there is no such page');
     },
     (response, error) => {
-      if (error instanceof UsageError) return refuse(response, 404, error.message);
+      if (error instanceof UsageError) {
+        refuse(response, 404, error.message);
+        return;
+      }
       deps.log.warn({ error: messageOf(error) }, 'a request of the page failed');
       refuse(response, 502, messageOf(error));
     },
@@ -134,7 +149,10 @@ let streams = 0;
 
 /** Changes as server-sent events. A client that does not read them is dropped. */
 function stream(page: LivePage, response: ServerResponse): void {
-  if (streams >= mostStreams) return refuse(response, 503, `${mostStreams} streams are open already`);
+  if (streams >= mostStreams) {
+    refuse(response, 503, `${mostStreams} streams are open already`);
+    return;
+  }
   streams += 1;
   response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
   response.write(': open\n\n');

@@ -15,7 +15,7 @@ export function age(ms: number): string {
 }
 
 export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
-export const cores = (millicores: number): string => `${(millicores / 1000).toFixed(millicores % 1000 === 0 ? 0 : 1)}`;
+export const cores = (millicores: number): string => (millicores / 1000).toFixed(millicores % 1000 === 0 ? 0 : 1);
 export const gibibytes = (mib: number): string => `${(mib / 1024).toFixed(1)} Gi`;
 
 export function used({ daemons, pods }: PageNode): readonly [number, number, number] {

@@ -99,7 +99,7 @@ function podBoxes(node: PageNode, d: number, { x, y, width, height }: Box): PodB
   const root = hierarchy<{ workload?: number; size?: number; children?: object[] }>({ children: leaves })
     .sum(({ size = 0 }) => size)
     .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const tree = treemap<{ workload?: number }>().size([inner.width, filled]).paddingInner(1)(root as never);
+  const tree = treemap<{ workload?: number }>().size([inner.width, filled]).paddingInner(1)(root);
   return (tree.children ?? []).map((leaf) => ({
     x: inner.x + leaf.x0,
     y: inner.y + inner.height - filled + leaf.y0,

@@ -3,4 +3,4 @@ import { App } from './app';
 import { connect } from './state.js';
 
 render(<App />, document.getElementById('page')!);
-void connect();
+connect();

@@ -38,7 +38,7 @@ export const found = computed<readonly PageNode[]>(() => {
 export const selected = computed(() => snapshot.value?.nodes.find(({ name }) => name === view.value.node));
 
 /** Reads the snapshot in the page, or the server's, and follows its changes. */
-export async function connect(): Promise<void> {
+export function connect(): void {
   const inside = document.getElementById('snapshot')?.textContent ?? '';
   if (inside.trim() !== '') {
     isFile.value = true;
