@@ -86,7 +86,10 @@ function inKubernetes({ settings, kube, clock }: Installation): Check[] {
   return [
     kubernetesCheck(kube),
     clockCheck({ of: 'kubernetes', needs: 'kubernetes', time: async () => kube.serverTime?.() }, clock),
-    permissionsCheck(kube, { own: own.namespace, karpenterLease: lease, nominates: settings.NOMINATE_PODS }),
+    permissionsCheck(kube, {
+      ...{ own: own.namespace, karpenterLease: lease },
+      ...{ nominates: settings.NOMINATE_PODS, hasPage: settings.PAGE_PORT > 0 },
+    }),
     definitionsCheck(kube),
     nodePoolsCheck(kube),
     nodeClassesCheck(kube, kind),

@@ -5,7 +5,12 @@ import { DomainError } from '../../core/failures.js';
 import type { Kinds, KubeClient, ResourceAttributes } from '../../kube/port.js';
 import { permissionsCheck, rightsAt, roles } from './permissions.js';
 
-const where = { own: 'autoscaling', karpenterLease: { namespace: 'karpenter', name: 'leader' }, nominates: true };
+const where = {
+  own: 'autoscaling',
+  karpenterLease: { namespace: 'karpenter', name: 'leader' },
+  nominates: true,
+  hasPage: false,
+};
 const restarting = {
   metadata: { name: 'restarts' },
   spec: { drainEscalation: [{ after: '10m', action: 'RestartOwner' }] },

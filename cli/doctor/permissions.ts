@@ -19,7 +19,7 @@ interface Role {
   /** Absent for a ClusterRole; `own`: namespace of the operator's lease, `karpenter`: that of Karpenter's lease. */
   readonly in?: 'own' | 'karpenter';
   /** Absent for a role that is always needed. */
-  readonly onlyFor?: 'rollout-restarts' | 'nominations';
+  readonly onlyFor?: 'rollout-restarts' | 'nominations' | 'page';
   readonly rules: readonly Rule[];
 }
 
@@ -84,6 +84,14 @@ export const roles: readonly Role[] = [
     rules: [rule('', ['pods/status'], ['patch'])],
   },
   {
+    name: 'stowage-page',
+    onlyFor: 'page',
+    rules: [
+      rule('authentication.k8s.io', ['tokenreviews'], ['create']),
+      rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
+    ],
+  },
+  {
     name: 'stowage-rollout-restarts',
     onlyFor: 'rollout-restarts',
     rules: [rule('apps', ['deployments', 'statefulsets'], ['patch'])],
@@ -106,6 +114,8 @@ interface RightsWhere {
   readonly karpenterLease: NamespacedName;
   /** Whether NOMINATE_PODS is set. */
   readonly nominates: boolean;
+  /** Whether the page is served (PAGE_PORT). */
+  readonly hasPage: boolean;
 }
 
 const atOnce = 16;
@@ -155,11 +165,11 @@ async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<reado
 
 /** Every verb on every resource of the rules, separately. */
 export function rightsAt(
-  { own, karpenterLease, nominates }: RightsWhere,
+  { own, karpenterLease, nominates, hasPage }: RightsWhere,
   { restarts }: { readonly restarts: boolean },
 ): readonly ResourceAttributes[] {
   const namespaces = { own, karpenter: karpenterLease.namespace };
-  const isNeeded = { 'rollout-restarts': restarts, nominations: nominates };
+  const isNeeded = { 'rollout-restarts': restarts, nominations: nominates, page: hasPage };
   const needed = roles.filter(({ onlyFor }) => onlyFor === undefined || isNeeded[onlyFor]);
   return needed.flatMap(({ in: where, rules }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>

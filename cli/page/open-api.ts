@@ -9,7 +9,7 @@ const answer = (description: string, schema: object) => ({
 const name = { name: 'name', in: 'path', required: true, schema: { type: 'string' } };
 
 /** The OpenAPI document of `/api/v1`, generated from the schemas. */
-export function openApi(): object {
+export function pageOpenApi(): object {
   const get = (summary: string, schema: object, parameters: readonly object[] = []) => ({
     get: { summary, parameters, responses: answer(summary, schema) },
   });

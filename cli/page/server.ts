@@ -12,7 +12,7 @@ import { whyNode, whyPod } from '../why.js';
 import { PageAccess } from './access.js';
 import { LivePage } from './live-page.js';
 import { nodePods } from './nodes.js';
-import { openApi } from './open-api.js';
+import { pageOpenApi } from './open-api.js';
 import type { PageDeps } from './read-snapshot.js';
 import type { PageSnapshot } from './snapshot.js';
 
@@ -63,7 +63,7 @@ export async function servePage(
     [/^\/$/, () => ({ type: 'text/html', body: html })],
     [/^\/snapshot\.html$/, async () => ({ type: 'text/html', body: withSnapshot(html, await page.snapshot()) })],
     [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
-    [/^\/api\/v1\/openapi\.json$/, () => json(openApi())],
+    [/^\/api\/v1\/openapi\.json$/, () => json(pageOpenApi())],
     [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, (name) => json(nodePods(deps, name))],
     [/^\/api\/v1\/nodes\/([^/]+)\/why$/, async (name) => json(await whyNode(live, name))],
     [

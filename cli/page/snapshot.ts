@@ -10,8 +10,8 @@ export type Amounts = z.infer<typeof amounts>;
 const milliseconds = z.number().describe('milliseconds since the epoch');
 const dollars = z.number().describe('dollars per hour');
 
-export const nodeStates = ['launching', 'registering', 'initializing', 'ready', 'not ready', 'draining'] as const;
-export const nodeMarks = ['drifted', 'tainted', 'waiting', 'do-not-disrupt', 'reserved'] as const;
+const nodeStates = ['launching', 'registering', 'initializing', 'ready', 'not ready', 'draining'] as const;
+const nodeMarks = ['drifted', 'tainted', 'waiting', 'do-not-disrupt', 'reserved'] as const;
 
 const pageNode = z.object({
   name: z.string().describe('name of the Node; of the NodeClaim while there is no Node'),

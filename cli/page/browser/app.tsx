@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { PageNeed, PageNode, PageSnapshot } from '../snapshot.js';
-import { age, clock, cores, count, csv, gibibytes, hourly, monthly, podsOn, used } from './format.js';
+import { ageText, clock, cores, count, csv, gibibytes, perHour, perMonth, podsOn, used } from './format.js';
 import { coloursOf } from './colours.js';
 import { Map } from './map';
 import { brokenSince, found, isFile, selected, show, snapshot, view } from './state.js';
-import { groupings, resources, views } from './view.js';
+import { groupings, areas, views } from './view.js';
 
 export function App() {
   const { value: page } = snapshot;
@@ -100,10 +100,10 @@ function Totals({ page }: { readonly page: PageSnapshot }) {
   return (
     <header>
       <h1>{page.cluster}</h1>
-      <Figure label="price" value={hourly(pricePerHour)} more={monthly(pricePerHour)} />
+      <Figure label="price" value={perHour(pricePerHour)} more={perMonth(pricePerHour)} />
       <Figure
         label="lower bound"
-        value={least === undefined ? '–' : hourly(Math.min(least, pricePerHour))}
+        value={least === undefined ? '–' : perHour(Math.min(least, pricePerHour))}
         more={above === undefined ? 'not known' : `price is ${(above * 100).toFixed(0)}% above`}
       />
       <Figure label="nodes" value={nodes.length.toLocaleString('en')} more={count(pods, 'pod')} />
@@ -226,7 +226,7 @@ function Controls({ page }: { readonly page: PageSnapshot }) {
         onInput={({ currentTarget }) => show({ search: currentTarget.value })}
       />
       <Choice label="group by" value={group} options={groupings} onChange={(value) => show({ group: value })} />
-      <Choice label="area" value={resource} options={resources} onChange={(value) => show({ resource: value })} />
+      <Choice label="area" value={resource} options={areas} onChange={(value) => show({ resource: value })} />
       <Choice label="show" value={shown} options={views} onChange={(value) => show({ view: value })} />
       <Choice
         label="theme"
@@ -352,7 +352,7 @@ function NodeTable({ page }: { readonly page: PageSnapshot }) {
                 <td>{node.zone}</td>
                 <td>{node.capacityType}</td>
                 <td>{node.pricePerHour.toFixed(4)}</td>
-                <td>{age(page.at - node.created)}</td>
+                <td>{ageText(page.at - node.created)}</td>
                 <td>{node.state}</td>
                 <td>{podsOn(node)}</td>
                 <td>
@@ -388,7 +388,7 @@ function Commands({ page }: { readonly page: PageSnapshot }) {
               {nodes.length > 4 ? ` and ${nodes.length - 4} more` : ''}
             </button>{' '}
             {launches.length === 0 ? 'removed' : `replaced by ${launches.map(({ type }) => type).join(', ')}`}
-            {moves.length === 0 ? '' : `, ${count(moves.length, 'pod')} move`}, saves {hourly(savesPerHour)}{' '}
+            {moves.length === 0 ? '' : `, ${count(moves.length, 'pod')} move`}, saves {perHour(savesPerHour)}{' '}
             <span class="muted">{phase}</span> <WorkflowLink temporal={page.temporal} workflowId={workflowId} />
           </li>
         ))}
@@ -476,8 +476,8 @@ function Pools({ page }: { readonly page: PageSnapshot }) {
                   {pool.ready} {pool.ready === 'True' ? '' : pool.message}
                 </td>
                 <td>{pool.nodes}</td>
-                <td>{hourly(pool.pricePerHour)}</td>
-                <td>{pool.leastPossiblePerHour === undefined ? '–' : hourly(pool.leastPossiblePerHour)}</td>
+                <td>{perHour(pool.pricePerHour)}</td>
+                <td>{pool.leastPossiblePerHour === undefined ? '–' : perHour(pool.leastPossiblePerHour)}</td>
                 <td>{pool.drifted === 0 ? '' : pool.drifted}</td>
                 <td>{pool.limits.join(', ')}</td>
                 <td>
@@ -597,8 +597,8 @@ function Facts({ node, page }: { readonly node: PageNode; readonly page: PageSna
     ['NodeClaim', node.claim],
     ['NodePool', node.pool],
     ['instance', `${node.type} ${node.capacityType} in ${node.zone}`],
-    ['price', `${hourly(node.pricePerHour)}, ${monthly(node.pricePerHour)}`],
-    ['age', age(page.at - node.created)],
+    ['price', `${perHour(node.pricePerHour)}, ${perMonth(node.pricePerHour)}`],
+    ['age', ageText(page.at - node.created)],
     ['state', [node.state, ...node.marks].join(', ')],
     ['CPU', `${cores(cpu)} of ${cores(node.allocatable[0])}`],
     ['memory', `${gibibytes(memory)} of ${gibibytes(node.allocatable[1])}`],

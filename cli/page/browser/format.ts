@@ -1,12 +1,12 @@
 import type { PageNode } from '../snapshot.js';
 
-export const hourly = (dollars: number): string => `$${dollars.toFixed(dollars < 10 ? 3 : 2)}/h`;
-export const monthly = (dollars: number): string => `$${Math.round(dollars * 730).toLocaleString('en')}/month`;
+export const perHour = (dollars: number): string => `$${dollars.toFixed(dollars < 10 ? 3 : 2)}/h`;
+export const perMonth = (dollars: number): string => `$${Math.round(dollars * 730).toLocaleString('en')}/month`;
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 /** `3 d 4 h`, `5 min`. */
-export function age(ms: number): string {
+export function ageText(ms: number): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000);
   if (minutes < 1) return `${Math.floor(Math.max(0, ms) / 1000)} s`;
   if (minutes < 60) return `${minutes} min`;

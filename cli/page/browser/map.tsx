@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PageCommand, PageNode } from '../snapshot.js';
 import { type Colours, coloursOf } from './colours.js';
-import { cores, gibibytes, hourly, podsOn, used } from './format.js';
+import { cores, gibibytes, perHour, podsOn, used } from './format.js';
 import { type Box, type GroupBox, layout, nodeAt, type NodeBox } from './layout.js';
 import { found, hovered, show, snapshot, view } from './state.js';
 
@@ -96,7 +96,7 @@ function Hint({ node }: { readonly node: PageNode }) {
   const [cpu, memory] = used(node);
   return (
     <div class="hint" role="status">
-      <b>{node.name}</b> {node.type} {node.capacityType} in {node.zone}, {hourly(node.pricePerHour)}, {node.state}
+      <b>{node.name}</b> {node.type} {node.capacityType} in {node.zone}, {perHour(node.pricePerHour)}, {node.state}
       <br />
       {podsOn(node)} pods; CPU {cores(cpu)} of {cores(node.allocatable[0])}, memory {gibibytes(memory)} of{' '}
       {gibibytes(node.allocatable[1])}
@@ -133,7 +133,7 @@ function drawn(groups: readonly GroupBox[], { width, height }: { width: number; 
     const price = group.nodes.reduce((sum, { node }) => sum + node.pricePerHour, 0);
     write(
       context,
-      `${group.name}  ${group.nodes.length} nodes, ${hourly(price)}`,
+      `${group.name}  ${group.nodes.length} nodes, ${perHour(price)}`,
       group.x + 4,
       group.y + 10,
       group.width - 8,
@@ -208,7 +208,7 @@ function drawMoves(
     context.setLineDash([]);
     context.fillStyle = colours.text;
     write(context, `${name}: ${type}`, box.x + 6, box.y + 12, box.width - 12);
-    write(context, `${pods} pods, ${hourly(pricePerHour)}`, box.x + 6, box.y + 28, box.width - 12);
+    write(context, `${pods} pods, ${perHour(pricePerHour)}`, box.x + 6, box.y + 28, box.width - 12);
   });
   const centre = (box: Box): readonly [number, number] => [box.x + box.width / 2, box.y + box.height / 2];
   const from = nodes.map(at).filter((box) => box !== undefined);

@@ -1,14 +1,14 @@
 import type { PageChange, PageSnapshot } from '../snapshot.js';
 
 export const groupings = ['pool', 'zone', 'type', 'capacityType', 'state'] as const;
-export const resources = ['cpu', 'memory', 'gpu'] as const;
+export const areas = ['cpu', 'memory', 'gpu'] as const;
 export const views = ['map', 'table'] as const;
 
 /** What is looked at: the whole of it is in the address, so that a link shows the same. */
 export interface View {
   readonly view: (typeof views)[number];
   readonly group: (typeof groupings)[number];
-  readonly resource: (typeof resources)[number];
+  readonly resource: (typeof areas)[number];
   readonly search: string;
   /** Name of the node in the drawer; empty for none. */
   readonly node: string;
@@ -26,7 +26,7 @@ export function viewOf(hash: string): View {
   return {
     view: one('view', views) ?? initial.view,
     group: one('group', groupings) ?? initial.group,
-    resource: one('resource', resources) ?? initial.resource,
+    resource: one('resource', areas) ?? initial.resource,
     search: given.get('search') ?? '',
     node: given.get('node') ?? '',
     command: given.get('command') ?? '',
