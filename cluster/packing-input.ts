@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { Pod } from '../api/kubernetes.js';
+import type { NodeSelectorRequirement, Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { allocatableOf, pinnedValue } from '../core/launch-options.js';
@@ -13,7 +13,7 @@ import { cataloguesOf, instanceTypesOf, managedClaims } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
-import { refusalsInForce } from './refused-pods.js';
+import { refusalsInForce, refusedNodes } from './refused-pods.js';
 import { fullName } from '../core/names.js';
 
 /** The dependencies for packing input. */
@@ -32,10 +32,13 @@ export async function packingInput(
   const { cache, gates } = deps;
   const refusal = refusalsInForce(deps);
   const counts = (pod: Pod): boolean => waits(pod) && refusal(pod) === undefined;
+  const refusing = refusedNodes(deps);
   const catalogues = await gatedCatalogues(deps, pools);
   return {
     objects: {
-      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, counts)),
+      pods: cache
+        .all('Pod')
+        .flatMap((pod) => asPacked(deps, pod, counts).map((each) => awayFrom(deps, each, refusing))),
       nodes: cache.all('Node'),
       nodeClaims: managedClaims(deps).map((claim) => withLeastRoom(claim, catalogues)),
       nodePools: pools,
@@ -86,6 +89,33 @@ export async function disruptionInput(
 ): Promise<PackingInput> {
   return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(fullName(pod)));
 }
+
+/**
+ * A pod without a node is not planned onto nodes on which kube-scheduler refused pods like it, though they have room
+ * (provisioning/refused-pods). Returns the same object for the same input.
+ */
+function awayFrom({ cache }: Pick<PackingDeps, 'cache'>, pod: Pod, refusing: (pod: Pod) => readonly string[]): Pod {
+  if ((pod.spec.nodeName ?? '') !== '') return pod;
+  const values = refusing(pod).flatMap((name) => cache.get('Node', { name })?.metadata.labels?.[labels.hostname] ?? []);
+  if (values.length === 0) return pod;
+  const known = moved.get(pod);
+  if (known !== undefined && known.from === values.join()) return known.pod;
+  const away: NodeSelectorRequirement = { key: labels.hostname, operator: 'NotIn', values };
+  const { affinity } = pod.spec;
+  const { nodeAffinity } = affinity ?? {};
+  const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}];
+  const nodeSelectorTerms = terms.map((term) => ({
+    ...term,
+    matchExpressions: [...(term.matchExpressions ?? []), away],
+  }));
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
+  const spec = { ...pod.spec, affinity: { ...affinity, nodeAffinity: { ...nodeAffinity, ...required } } };
+  const copy = { ...pod, spec };
+  moved.set(pod, { from: values.join(), pod: copy });
+  return copy;
+}
+
+const moved = new WeakMap<Pod, { readonly from: string; readonly pod: Pod }>();
 
 /** Returns the same object for the same input, so that packing threads need not receive it again. */
 function onNode(pod: Pod, nodeName: string): Pod {

@@ -96,6 +96,17 @@ export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefine
   return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
 }
 
+/**
+ * Returns a function that gives the nodes on which kube-scheduler refused pods of the same shape: a plan seeks another
+ * place for them.
+ */
+export function refusedNodes(deps: Deps): (pod: Pod) => readonly string[] {
+  const byShape = new Map(podRefusals(deps).map(({ shape, nodes }) => [shape, nodes]));
+  return (pod) => (byShape.size === 0 ? noNodes : (byShape.get(podShape(pod)) ?? noNodes));
+}
+
+const noNodes: readonly string[] = [];
+
 export function refusalText({ nodes, message, until }: PodRefusal): string {
   const said = message === '' ? '' : `, and says: ${message}`;
   const which = `${verb(nodes.length, 'node', 'nodes')} ${listedNames(nodes)}, which ${verb(nodes.length, 'was', 'were')} there for it`;

@@ -8,13 +8,19 @@ const refused = { shape: 's', pod: 'default/p', nodes: ['n'], message: 'no', isO
 // Rule `provisioning/refused-pods`.
 test('the back-off doubles with each refusal, up to forty minutes, and one that still applies is unchanged', () => {
   let list: readonly PodRefusal[] = [];
-  const waits = [5, 10, 20, 40, 40].map(() => {
+  const waits = [5, 10, 20, 40, 40].map((_, i) => {
     const now = list[0]?.until ?? 0;
-    list = withPodRefusal(list, refused, now);
-    expect(withPodRefusal(list, refused, now + 1)).toBe(list);
+    const next = { ...refused, nodes: [`n${i}`] };
+    list = withPodRefusal(list, next, now);
+    expect(withPodRefusal(list, next, now + 1)).toBe(list);
     return (list[0]!.until - now) / minute;
   });
   expect(waits).toEqual([5, 10, 20, 40, 40]);
+});
+
+test('the same nodes are no further refusal after the back-off: nothing was tried since', () => {
+  const list = withPodRefusal([], refused, 0);
+  expect(withPodRefusal(list, refused, list[0]!.until + 1)).toBe(list);
 });
 
 test('after a refusal for an instance type others are tried, three nodes in all; then such pods back off as for that type', () => {
@@ -31,7 +37,7 @@ test('after a refusal for an instance type others are tried, three nodes in all;
     // The same node is no other refusal.
     [0, 'a', 'b'],
     [20, 'a', 'b', 'c'],
-    [40, 'b', 'c', 'd'],
+    [40, 'a', 'b', 'c', 'd'],
   ]);
 });
 

@@ -16,7 +16,7 @@ const longestMessage = 300;
  * refused type is not launched again before.
  */
 const mostTypes = 3;
-const mostNodes = 3;
+const mostNodes = 8;
 
 export interface PodRefusal {
   /** Equal for pods that scheduling cannot distinguish (`podShape`). */
@@ -69,7 +69,8 @@ export function withPodRefusal(
   const before = list.find(({ shape }) => shape === refused.shape);
   if (before !== undefined && before.until > now) return list;
   const known = before?.nodes ?? [];
-  if (isOther && refused.nodes.every((node) => known.includes(node))) return list;
+  // Its back-off is over, and nothing was tried since: a node of a static NodePool may stay for good.
+  if (refused.nodes.every((node) => known.includes(node))) return list;
   const times = (before?.times ?? 0) + 1;
   const until = isOther && times < mostTypes ? now : now + backOffMs(times, backOff);
   const nodes = [...new Set([...known, ...refused.nodes])].slice(-mostNodes);

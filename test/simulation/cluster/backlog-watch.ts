@@ -21,6 +21,8 @@ const launchesWithinMs = 60 * minuteMs;
 /** Holds Stowage to pods that kube-scheduler is slow to bind, or never does: their room stays, and is not launched again and again. */
 export class BacklogWatch {
   private readonly quantities = new QuantityReader();
+  /** The pods that a NodeClaim was created for: later plans may move pods to it, and launch nothing. */
+  private readonly launchedFor = new Map<string, string | undefined>();
   /** When nodes were launched for a pod, by its name, since one like it was bound last. */
   private readonly launches = new Map<string, number[]>();
 
@@ -32,6 +34,8 @@ export class BacklogWatch {
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isNew = isDisruptedByChoice(object) && (previous === undefined || !isDisruptedByChoice(previous));
       if (type !== 'deleted' && isNew) this.expectRoom(object);
+      if (type === 'added')
+        this.launchedFor.set(fullName(object), object.metadata.annotations?.[annotations.plannedPods]);
       if (isInitialized(object) && (previous === undefined || !isInitialized(previous))) this.noteLaunch(object);
     });
     cluster.cache.on('Pod', ({ object }) => {
@@ -84,9 +88,9 @@ export class BacklogWatch {
   }
 
   /** A node is ready for pods: none of them has had too many in vain (provisioning/refused-pods). */
-  private noteLaunch({ metadata }: NodeClaim): void {
+  private noteLaunch(claim: NodeClaim): void {
     const now = Date.now();
-    for (const key of (metadata.annotations?.[annotations.plannedPods] ?? '').split(',').filter(Boolean)) {
+    for (const key of (this.launchedFor.get(fullName(claim)) ?? '').split(',').filter(Boolean)) {
       const [namespace = '', name = ''] = key.split('/');
       const pod = this.cluster.cache.get('Pod', { namespace, name });
       if (pod === undefined || !isUnassigned(pod)) continue;
