@@ -121,7 +121,6 @@ function defaultText(step: Step, isAnswered: boolean): string | undefined {
 
 /** Progress of a termination, by the first call of an activity. */
 const stages: ReadonlyMap<string, string> = new Map([
-  ['awaitVolumesDetached', 'drained; volumes are detached'],
   ['terminateInstance', 'the instance is being terminated'],
   ['finishTermination', 'finalizers are removed'],
 ]);
@@ -142,7 +141,8 @@ function terminationDescriber(): Describer {
       held = drain.blockedBy.join(', ');
       return held === before ? undefined : blockedLine(drain);
     }
-    return beginText(step) ?? escalationText(step) ?? stageText(step) ?? endText(step);
+    const done = drain?.state === 'done' ? drainedText(step, drain) : undefined;
+    return done ?? beginText(step) ?? escalationText(step) ?? stageText(step) ?? endText(step);
   };
 }
 
@@ -151,6 +151,12 @@ function drainOf(step: Step): DrainProgress | undefined {
     callOf<unknown, DrainProgress>(step, 'drainNode') ?? callOf<unknown, DrainProgress>(step, 'awaitVolumesDetached');
   const { state, blockedBy = [], remaining = 0, evicted = 0, ...more } = call?.result ?? {};
   return state === undefined ? undefined : { state, blockedBy, remaining, evicted, ...more };
+}
+
+/** The end of the drain, with that of the volumes where the same look saw it. */
+function drainedText(step: Step, { volumesDetached }: DrainProgress): string {
+  if (callOf(step, 'drainNode') === undefined) return 'volumes are detached';
+  return volumesDetached === true ? 'drained; volumes are detached' : 'drained';
 }
 
 function blockedLine({ blockedBy, blockers, blockedSince, remaining }: DrainProgress): string {

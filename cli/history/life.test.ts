@@ -104,6 +104,21 @@ describe("history: a workflow's result in words", () => {
       ],
     ],
     [
+      'a drain whose last look sees no volume',
+      'terminate',
+      [did('drainNode', { ...blocked, state: 'done', blockedBy: [], volumesDetached: true })],
+      ['drained; volumes are detached'],
+    ],
+    [
+      'a drain that waits for volumes',
+      'terminate',
+      [
+        did('drainNode', { ...blocked, state: 'done', blockedBy: [], volumesDetached: false }),
+        did('awaitVolumesDetached', { ...blocked, state: 'done', blockedBy: [] }),
+      ],
+      ['drained', 'volumes are detached'],
+    ],
+    [
       'orders to a drain',
       'terminate',
       [

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const address = stack().temporalAddress ?? '';
   proxy = await TemporalProxy.start(address, hooks);
   const connection = await NativeConnection.connect({ address: proxy.address });
-  const workflowsPath = fileURLToPath(new URL('../workflow/echo.ts', import.meta.url));
+  const workflowsPath = fileURLToPath(new URL('../workflow/echo.js', import.meta.url));
   const worker = await Worker.create({
     connection,
     taskQueue,
