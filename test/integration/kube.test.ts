@@ -35,7 +35,14 @@ kubeContract('a real API server', () => {
 
 describe('the cache on a real API server', () => {
   /** Events are only written, leases read one by one, and reviews answered: none of these is watched. */
-  const unwatched: readonly Kind[] = ['Event', 'Lease', 'SelfSubjectAccessReview', 'SelfSubjectReview', 'SubjectAccessReview', 'TokenReview'];
+  const unwatched: readonly Kind[] = [
+    'Event',
+    'Lease',
+    'SelfSubjectAccessReview',
+    'SelfSubjectReview',
+    'SubjectAccessReview',
+    'TokenReview',
+  ];
   const kinds = (Object.keys(resources) as Kind[]).filter((kind) => !unwatched.includes(kind));
   let stop: AbortController;
   beforeEach(() => {
