@@ -50,7 +50,9 @@ describe('condition Drifted', () => {
         window: { idleMs: 1000, maxMs: 10_000 },
         workflows: idleWorkflows,
       },
-      () => void told++,
+      () => {
+        told += 1;
+      },
     );
   };
   const drifted = (name: string) =>
