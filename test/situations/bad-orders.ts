@@ -5,7 +5,7 @@ import { saidHere, type Said } from './stowage.js';
 type Order = readonly [what: string, args: readonly [name: string, ...string[]], reason: RegExp];
 
 const nothing = /"nosuch" is no workflow id, and nothing is under way for a node or NodePool of that name/;
-const nobody = /what follows --as is empty: give a value, or leave it out/;
+const nobody = /--as is empty: give /;
 const scope = ['--nodepool', 'held'];
 const because = ['--because', 'x'];
 
