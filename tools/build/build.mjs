@@ -16,6 +16,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { digestOf } from './digest.mjs';
+import { bundlePage, pageFolder, pageSources } from './page.mjs';
 import { root } from '../root.mjs';
 
 const folders = [
@@ -50,41 +51,15 @@ function* filesBelow(folder) {
   }
 }
 
-/** The page as one file, so that it can be served and attached to a ticket. */
-async function bundlePage(run, transform, folder) {
-  const { outputFiles } = await run({
-    entryPoints: [join(page, 'main.tsx')],
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'iife',
-    target: 'es2022',
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    legalComments: 'none',
-    logLevel: 'silent',
-  });
-  const { code: style } = await transform(
-    readFileSync(join(root, 'node_modules/uplot/dist/uPlot.min.css'), 'utf8') +
-      readFileSync(join(page, 'page.css'), 'utf8'),
-    { loader: 'css', minify: true },
-  );
-  const html = readFileSync(join(page, 'page.html'), 'utf8')
-    .replace('/* style */', () => style)
-    .replace('/* script */', () => outputFiles[0].text.replaceAll('</script', '<\\/script'));
-  writeFileSync(join(folder, 'cli/page/page.html'), html);
-}
-
 function sources() {
   return folders
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => [...filesBelow(join(root, folder))]);
 }
 
-const page = join(root, 'cli/page/browser');
 const isProgram = (file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.d.ts');
 const isAsset = (file) =>
-  (/\.(json|html|css|svg)$/.test(file) && !file.startsWith(page)) ||
+  (/\.(json|html|css|svg)$/.test(file) && !file.startsWith(pageFolder)) ||
   (file.endsWith('.yaml') && !file.includes('/tools/stack/'));
 
 /** Whether dist/ is missing or older than any source. */
@@ -188,12 +163,12 @@ function messagesOf({ errors, message }) {
 async function buildInto(fresh) {
   const started = new Date();
   const files = sources().filter((file) => isProgram(file) || isAsset(file));
-  const digest = digestOf(root, [...surroundings, ...files]);
+  const digest = digestOf(root, [...surroundings, ...new Set([...files, ...pageSources()])]);
   if (isBuiltOf(digest)) {
     confirm(started);
     return;
   }
-  const { build: run, transform } = await import('esbuild');
+  const { build: run } = await import('esbuild');
   await run({
     entryPoints: files.filter(isProgram),
     outdir: fresh,
@@ -210,7 +185,7 @@ async function buildInto(fresh) {
     cpSync(file, target);
   }
   writeFileSync(join(fresh, 'package.json'), '{ "type": "module" }\n');
-  await bundlePage(run, transform, fresh);
+  await bundlePage(join(fresh, 'cli/page/page.html'));
   await Promise.all([
     bundleCommands(run, fresh, 'offline'),
     bundleCommands(run, fresh, 'online', { external: unbundled }),

@@ -5,6 +5,7 @@
 //   workflow-worker-thread.js   what Temporal's workflow threads run
 //   workflow-bundle.js          the workflows, bundled as Temporal's SDK does it: nothing is bundled at start
 //   releases/, mappings.wasm    the SDK's native library, for the one architecture (this machine's unless told), and its reader of source maps
+//   page.html                   the page that the operator serves
 //   *.json                      what sources read beside themselves, such as list prices
 //   sbom.cdx.json, licenses.txt what of which package is in it
 //
@@ -18,6 +19,7 @@ import { bundlePrograms } from './image/bundle.mjs';
 import { plainWorkflowCalls, pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './image/lean.mjs';
 import { nativeLibrary } from './image/native.mjs';
 import { packagesIn } from './image/packages.mjs';
+import { bundlePage } from './page.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
 import { bundledWorkflows } from './image/workflow-bundle.mjs';
 import { root } from '../root.mjs';
@@ -70,7 +72,8 @@ async function image(folder, { version, arch }) {
   ]);
   const workflows = await bundledWorkflows(root);
   writeFileSync(join(folder, 'workflow-bundle.js'), workflows.code);
-  const inputs = [...programFiles, ...workflows.files];
+  const pageFiles = await bundlePage(join(folder, 'page.html'));
+  const inputs = [...programFiles, ...workflows.files, ...pageFiles];
   copyNative(folder, arch);
   copyAssets(root, inputs, folder);
   const packages = packagesIn(root, inputs);
