@@ -16,7 +16,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { digestOf } from './digest.mjs';
-import { bundlePage, pageFolder, pageSources } from './page.mjs';
+import { bundlePage, pageFolder } from './page.mjs';
 import { root } from '../root.mjs';
 
 const folders = [
@@ -163,7 +163,8 @@ function messagesOf({ errors, message }) {
 async function buildInto(fresh) {
   const started = new Date();
   const files = sources().filter((file) => isProgram(file) || isAsset(file));
-  const digest = digestOf(root, [...surroundings, ...new Set([...files, ...pageSources()])]);
+  const ofPage = sources().filter((file) => file.startsWith(pageFolder));
+  const digest = digestOf(root, [...new Set([...surroundings, ...files, ...ofPage])]);
   if (isBuiltOf(digest)) {
     confirm(started);
     return;

@@ -1,12 +1,10 @@
 // The page that `stowage run` serves (cli/page/browser), as one file, so that it loads nothing and can be attached to a ticket.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../root.mjs';
 
 /** Where the page's sources are. */
 export const pageFolder = join(root, 'cli/page/browser');
-
-export const pageSources = () => readdirSync(pageFolder).map((name) => join(pageFolder, name));
 
 /** Writes the page to `file`. Gives the files that went in. */
 export async function bundlePage(file) {
