@@ -82,7 +82,7 @@ function claimRow(claim: NodeClaim, now: number): ClaimRow {
     nodeClaim: nameOf(claim),
     ...labelsOf(claim),
     node: nodeName ?? '',
-    state: isDeleting(claim) ? 'terminating' : stateOf(conditions),
+    state: isDeleting(claim) ? 'terminating' : launchStateOf(conditions),
     ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
     message: waiting?.reason === awaitingReconciliation ? '' : (waiting?.message ?? waitText(claim)),
   };
@@ -94,7 +94,10 @@ function waitText(claim: NodeClaim): string {
   return wait === undefined ? '' : `${wait.reason} waits since ${timeText(wait.since)}: ${wait.why}`;
 }
 
-function stateOf(conditions: readonly Condition[] | undefined): string {
+/** How far the launch of a NodeClaim is. */
+export function launchStateOf(
+  conditions: readonly Condition[] | undefined,
+): 'launching' | 'registering' | 'initializing' | 'ready' {
   if (!isTrue(conditions, 'Launched')) return 'launching';
   if (!isTrue(conditions, 'Registered')) return 'registering';
   return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';

@@ -14,6 +14,8 @@ import { type StatusKube, StatusReading } from './status-reading.js';
 import { messageOf } from '../core/error-message.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
+  budgetsQuery,
+  type BudgetView,
   capacityQuery,
   explainQuery,
   type Explanation,
@@ -171,6 +173,15 @@ export async function disruptState({
   const least = await ask('the lower bound of prices', leastPossibleQuery, {});
   if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
   return { capacity, stays, moreStay, nextWindow, ...least };
+}
+
+/** What budgets allow now, by `disrupt`; none if it does not answer in time. */
+export async function readBudgets({
+  client,
+  cluster,
+}: Pick<StatusInput, 'client' | 'cluster'>): Promise<readonly BudgetView[]> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  return client.connection.withDeadline(Date.now() + answersWithinMs, () => handle.query(budgetsQuery)).catch(() => []);
 }
 
 /** Karpenter renews its lease every two seconds. */

@@ -4,7 +4,6 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
-  budgetsQuery,
   explainPodUpdate,
   explainQuery,
   openWorkflowsQuery,
@@ -21,7 +20,7 @@ import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { karpenterLease, leaderLease, type Settings } from '../process/settings.js';
 import { isTerminal } from '../core/pods.js';
-import { statusReport } from './status-report.js';
+import { readBudgets, statusReport } from './status-report.js';
 import { nodesToShow, poolAnswer } from './why/pool-answer.js';
 import { claimAnswer, type ClaimKnown, claimText, type Why, whyText, type WhyWorkflow } from './why/claim-answer.js';
 import { nameOf } from '../core/names.js';
@@ -152,17 +151,13 @@ async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why
 }
 
 async function whyPool(live: Live, settings: Settings, name: string): Promise<Why> {
-  const { kube, client, cluster } = live;
+  const { kube } = live;
   const pool = await kube.get('NodePool', { name });
   const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
   const report = await statusReport({ ...live, ...leases, now: Date.now() });
   if (pool === undefined && report.pools.every(({ nodePool }) => nodePool !== name))
     throw new UsageError(`NodePool ${name} does not exist`);
-  const budgets = await client.connection
-    .withDeadline(Date.now() + timeoutMs, () =>
-      client.workflow.getHandle(workflowIds.disrupt(cluster)).query(budgetsQuery),
-    )
-    .catch(() => []);
+  const budgets = await readBudgets(live);
   const podsByNode = new Map<string, number>();
   for (const node of nodesToShow(report, name)) {
     const pods = await kube.list('Pod', { fieldSelector: `spec.nodeName=${node}` }).catch(() => undefined);

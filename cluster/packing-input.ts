@@ -13,8 +13,9 @@ import { cataloguesOf, instanceTypesOf, managedClaims } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
-import { refusalsInForce, refusedNodes } from './refused-pods.js';
+import { refusalsRemembered } from './refused-pods.js';
 import { fullName } from '../core/names.js';
+import type { PodRefusal } from '../core/pod-refusals.js';
 
 /** The dependencies for packing input. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
@@ -30,15 +31,11 @@ export async function packingInput(
   waits: (pod: Pod) => boolean = isPending,
 ): Promise<PackingInput> {
   const { cache, gates } = deps;
-  const refusal = refusalsInForce(deps);
-  const counts = (pod: Pod): boolean => waits(pod) && refusal(pod) === undefined;
-  const refusing = refusedNodes(deps);
+  const refusalOf = refusalsRemembered(deps);
   const catalogues = await gatedCatalogues(deps, pools);
   return {
     objects: {
-      pods: cache
-        .all('Pod')
-        .flatMap((pod) => asPacked(deps, pod, counts).map((each) => awayFrom(deps, each, refusing))),
+      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, waits, refusalOf)),
       nodes: cache.all('Node'),
       nodeClaims: managedClaims(deps).map((claim) => withLeastRoom(claim, catalogues)),
       nodePools: pools,
@@ -68,14 +65,20 @@ export async function packingInput(
  * Pods that are pending for another reason than a missing node are left out (provisioning/nominated-pods,
  * provisioning/refused-pods). Pods for which Stowage launched a node count as bound to it until they arrive.
  */
-function asPacked(deps: PackingDeps, pod: Pod, waits: (pod: Pod) => boolean): readonly Pod[] {
+function asPacked(
+  deps: PackingDeps,
+  pod: Pod,
+  waits: (pod: Pod) => boolean,
+  refusalOf: (pod: Pod) => PodRefusal | undefined,
+): readonly Pod[] {
   if ((pod.spec.nodeName ?? '') !== '') return [pod];
   if (!waits(pod)) return [];
+  const { until = 0, nodes = [] } = refusalOf(pod) ?? {};
+  if (until > deps.now()) return [];
   const awaited = awaitedNode(deps, pod);
-  if (awaited === undefined) {
-    return isNominated(pod) ? [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }] : [pod];
-  }
-  return awaited.own ? [onNode(pod, awaited.node)] : [];
+  if (awaited !== undefined) return awaited.own ? [onNode(pod, awaited.node)] : [];
+  const away = awayFrom(deps, pod, nodes);
+  return isNominated(away) ? [{ ...away, status: { ...away.status, nominatedNodeName: '' } }] : [away];
 }
 
 /**
@@ -91,12 +94,11 @@ export async function disruptionInput(
 }
 
 /**
- * A pod without a node is not planned onto nodes on which kube-scheduler refused pods like it, though they have room
+ * A pod is not planned onto nodes on which kube-scheduler refused pods like it, though they have room
  * (provisioning/refused-pods). Returns the same object for the same input.
  */
-function awayFrom({ cache }: Pick<PackingDeps, 'cache'>, pod: Pod, refusing: (pod: Pod) => readonly string[]): Pod {
-  if ((pod.spec.nodeName ?? '') !== '') return pod;
-  const values = refusing(pod).flatMap((name) => cache.get('Node', { name })?.metadata.labels?.[labels.hostname] ?? []);
+function awayFrom({ cache }: Pick<PackingDeps, 'cache'>, pod: Pod, nodes: readonly string[]): Pod {
+  const values = nodes.flatMap((name) => cache.get('Node', { name })?.metadata.labels?.[labels.hostname] ?? []);
   if (values.length === 0) return pod;
   const known = moved.get(pod);
   if (known !== undefined && known.from === values.join()) return known.pod;

@@ -84,28 +84,23 @@ export const refusalsOn = ({ metadata }: NodePool, now: number): readonly PodRef
   podRefusalsOf(metadata.annotations?.[annotations.podsRefused], now);
 
 /**
- * Returns a function that says whether and why no node is launched for a pod now; reads the records once for many pods.
+ * Returns a function that gives the remembered refusal of pods like a pod, also after its back-off; reads the records
+ * once for many pods.
  */
-export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefined {
-  const now = deps.now();
-  const byShape = new Map(
-    podRefusals(deps)
-      .filter(({ until }) => until > now)
-      .map((refusal) => [refusal.shape, refusal]),
-  );
+export function refusalsRemembered(deps: Deps): (pod: Pod) => PodRefusal | undefined {
+  const byShape = new Map(podRefusals(deps).map((refusal) => [refusal.shape, refusal]));
   return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
 }
 
-/**
- * Returns a function that gives the nodes on which kube-scheduler refused pods of the same shape: a plan seeks another
- * place for them.
- */
-export function refusedNodes(deps: Deps): (pod: Pod) => readonly string[] {
-  const byShape = new Map(podRefusals(deps).map(({ shape, nodes }) => [shape, nodes]));
-  return (pod) => (byShape.size === 0 ? noNodes : (byShape.get(podShape(pod)) ?? noNodes));
+/** Returns a function that says whether and why no node is launched for a pod now. */
+export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefined {
+  const now = deps.now();
+  const refusalOf = refusalsRemembered(deps);
+  return (pod) => {
+    const refusal = refusalOf(pod);
+    return refusal !== undefined && refusal.until > now ? refusal : undefined;
+  };
 }
-
-const noNodes: readonly string[] = [];
 
 export function refusalText({ nodes, message, until }: PodRefusal): string {
   const said = message === '' ? '' : `, and says: ${message}`;

@@ -65,6 +65,12 @@ export interface Decision {
   readonly steers?: boolean;
 }
 
+/** The index of a new node by its name in moves: 1 for `replacement-0-1`; undefined for an existing node. */
+export function replacementIndex(name: string): number | undefined {
+  const [, index] = /^replacement-\d+-(\d+)$/.exec(name) ?? [];
+  return index === undefined ? undefined : Number(index);
+}
+
 /** An evicted pod (`namespace/name`) and the node that it should move to. */
 export interface PodMove {
   readonly pod: string;

@@ -1,5 +1,5 @@
 import type { PageDeps } from './read-snapshot.js';
-import { type EngineState, problemText, readEngine, readSnapshot } from './read-snapshot.js';
+import { type EngineState, pricesByPool, problemText, readEngine, readSnapshot } from './read-snapshot.js';
 import { PageNodes } from './nodes.js';
 import { publishedDecisions } from './decisions.js';
 import { messageOf } from '../../core/error-message.js';
@@ -15,6 +15,9 @@ const mostPoints = 1440;
 const mostDecisions = 200;
 
 type Watcher = (change: PageChange) => void;
+type ClusterRead = Awaited<ReturnType<typeof readSnapshot>>;
+
+const drawn = ['Node', 'NodeClaim', 'Pod', 'NodePool', 'DisruptionPause'] as const;
 
 /** The state behind the page: the last snapshot, the price over time, and who watches. */
 export class LivePage {
@@ -27,6 +30,8 @@ export class LivePage {
   private readonly series: PagePoint[] = [];
   private readonly decisions: PageDecision[] = [];
   private reading: Promise<PageSnapshot> | undefined;
+  /** Whether something that is drawn has changed since it was read. */
+  private isChanged = true;
 
   private readonly pages: PageNodes;
 
@@ -42,16 +47,17 @@ export class LivePage {
       this.decisions.unshift(decision);
       this.decisions.length = Math.min(this.decisions.length, mostDecisions);
     });
+    const stops = drawn.map((kind) => this.deps.cache.on(kind, () => (this.isChanged = true)));
     const send = setInterval(() => {
-      if (this.watchers.size > 0) this.update().catch(fail);
+      if (this.watchers.size > 0 && (this.isChanged || this.isEngineDue())) this.update().catch(fail);
     }, sendMs);
     const point = setInterval(() => {
-      this.snapshot().then((read) => this.addPoint(read), fail);
+      this.readCluster().then((read) => this.addPoint(read), fail);
     }, pointMs);
     for (const timer of [send, point]) timer.unref();
     signal.addEventListener('abort', () => {
       for (const timer of [send, point]) clearInterval(timer);
-      stopDecisions();
+      for (const stop of [stopDecisions, ...stops]) stop();
     });
   }
 
@@ -67,14 +73,24 @@ export class LivePage {
     return () => this.watchers.delete(watcher);
   }
 
+  private isEngineDue(): boolean {
+    return this.deps.now() - this.engineAt >= engineMs;
+  }
+
   private async read(): Promise<PageSnapshot> {
     const now = this.deps.now();
-    if (now - this.engineAt >= engineMs) await this.readEngine(now);
-    const read = await readSnapshot(this.deps, this.pages, this.engine);
+    if (this.isEngineDue()) await this.readEngine(now);
+    this.isChanged = false;
+    const read = await this.readCluster();
     const page = { ...read, problems: this.problems(now), series: [...this.series], decisions: [...this.decisions] };
     // Who has this snapshot gets every later change.
     this.last ??= page;
     return page;
+  }
+
+  /** From the cache, with what Temporal last said. */
+  private readCluster(): ReturnType<typeof readSnapshot> {
+    return readSnapshot(this.deps, this.pages, this.engine);
   }
 
   private async readEngine(now: number): Promise<void> {
@@ -109,9 +125,16 @@ export class LivePage {
     if (change !== undefined) for (const watcher of this.watchers) watcher(change);
   }
 
-  private addPoint({ at, pricePerHour, leastPossiblePerHour, pools }: PageSnapshot): void {
-    const byPool = Object.fromEntries(pools.map(({ name, pricePerHour: price }) => [name, price]));
-    const point = { at, pricePerHour, ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }), byPool };
+  /** The bound is left out where Temporal was not read lately: it is read for watchers alone, since each query costs. */
+  private addPoint({ at, pricePerHour, leastPossiblePerHour: least, nodes }: ClusterRead): void {
+    const isRecent = at - this.engineAt <= pointMs;
+    const byPool = pricesByPool(nodes);
+    const point = {
+      at,
+      pricePerHour,
+      ...(least === undefined || !isRecent ? {} : { leastPossiblePerHour: least }),
+      byPool,
+    };
     this.series.push(point);
     if (this.series.length > mostPoints) this.series.shift();
     for (const watcher of this.watchers) watcher({ at, point });

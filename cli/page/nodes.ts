@@ -12,6 +12,8 @@ import { isNodeBound, isTerminal } from '../../core/pods.js';
 import { parseResources } from '../../core/quantities.js';
 import { hasTaint } from '../../core/taints.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { isDeleting } from '../../core/names.js';
+import { launchStateOf } from '../status-objects.js';
 import type { Amounts, PageNode } from './snapshot.js';
 
 const mebibyte = 2 ** 20;
@@ -118,12 +120,9 @@ export function workloadName(pod: Pod): string {
 }
 
 function stateOf(claim: NodeClaim, node: Node | undefined): PageNode['state'] {
-  const conditions = claim.status?.conditions;
-  if (claim.metadata.deletionTimestamp !== undefined) return 'draining';
-  if (!isTrue(conditions, 'Launched')) return 'launching';
-  if (!isTrue(conditions, 'Registered')) return 'registering';
-  if (!isTrue(conditions, 'Initialized')) return 'initializing';
-  return isTrue(node?.status?.conditions, 'Ready') ? 'ready' : 'not ready';
+  if (isDeleting(claim)) return 'draining';
+  const state = launchStateOf(claim.status?.conditions);
+  return state === 'ready' && !isTrue(node?.status?.conditions, 'Ready') ? 'not ready' : state;
 }
 
 function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {

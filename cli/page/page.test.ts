@@ -1,5 +1,6 @@
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import FakeTimers from '@sinonjs/fake-timers';
 import type { Client } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
@@ -9,7 +10,7 @@ import { PageAccess } from './access.js';
 import { layout, nodeAt } from './browser/layout.js';
 import { csv, used } from './browser/format.js';
 import { changed, hashOf, viewOf } from './browser/view.js';
-import { changeOf } from './live-page.js';
+import { changeOf, LivePage } from './live-page.js';
 import { workloadName } from './nodes.js';
 import { servePage } from './server.js';
 import { type PageNode, type PageSnapshot, pageSnapshot } from './snapshot.js';
@@ -143,6 +144,34 @@ describe('what is drawn', () => {
     expect(view).toMatchObject({ group: 'zone', node: 'n1', search: 'shop api', view: 'map' });
     expect(viewOf(hashOf(view))).toEqual(view);
   });
+});
+
+test('the price over time is kept without asking Temporal, which counts each query, while nobody watches', async () => {
+  const world = await createActivityWorld();
+  const clock = FakeTimers.install({ toFake: ['setInterval', 'clearInterval'] });
+  const stop = new AbortController();
+  try {
+    let calls = 0;
+    const get = (): undefined => {
+      calls += 1;
+      return undefined;
+    };
+    const client = new Proxy({}, { get }) as unknown as Client;
+    const lease = { namespace: 'kube-system', name: 'l' };
+    const deps = { ...world.deps, client, karpenterLease: lease, leaderLease: lease, temporalUi: '' };
+    const live = new LivePage(deps);
+    const points: unknown[] = [];
+    live.start(stop.signal);
+    await clock.tickAsync(120_000);
+    expect(calls).toBe(0);
+    live.watch(({ point }) => point !== undefined && points.push(point));
+    await clock.tickAsync(60_000);
+    expect(points).toMatchObject([{ pricePerHour: 0, byPool: {} }]);
+  } finally {
+    stop.abort();
+    clock.uninstall();
+    world.stop();
+  }
 });
 
 describe('the served page', () => {

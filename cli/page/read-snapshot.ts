@@ -2,17 +2,19 @@ import type { Client } from '@temporalio/client';
 import { nodePrices } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
 import { messageOf } from '../../core/error-message.js';
-import { workflowIds } from '../../core/ids.js';
+import { lookUp } from '../../core/own.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
 import { timeText } from '../../core/time.js';
 import type { KubeClient, Kind, ListOptions } from '../../kube/port.js';
-import { budgetsQuery, type BudgetView, type ConsolidateInput, effectsOf } from '../../workflows/messages.js';
+import { replacementIndex } from '../../disruption/command.js';
+import { type BudgetView, type ConsolidateInput, effectsOf } from '../../workflows/messages.js';
 import { temporalEngine } from '../history/engine.js';
 import { fieldsOf } from '../history/records.js';
-import { statusReport } from '../status-report.js';
+import { readBudgets, statusReport } from '../status-report.js';
 import type { StatusReport, WorkflowRow } from '../status-rows.js';
+import { budgetText } from '../why/pool-answer.js';
 import type { PageNodes } from './nodes.js';
-import { pageVersion, type PageCommand, type PageNeed, type PageSnapshot } from './snapshot.js';
+import { pageVersion, type PageCommand, type PageNeed, type PageNode, type PageSnapshot } from './snapshot.js';
 
 export interface PageDeps extends ClusterDeps {
   readonly kube: KubeClient;
@@ -31,8 +33,6 @@ export interface EngineState {
   readonly commands: readonly PageCommand[];
 }
 
-const answerMs = 5000;
-
 /** Reads Temporal and the objects that `stowage status` reads. Rejects if Temporal cannot be reached. */
 export async function readEngine(deps: PageDeps): Promise<EngineState> {
   const { client, cluster, cache, kube, karpenterLease, leaderLease } = deps;
@@ -41,12 +41,8 @@ export async function readEngine(deps: PageDeps): Promise<EngineState> {
     kube: { get: kube.get.bind(kube), list: listsOf(cache, kube) },
     now: deps.now(),
   });
-  const budgets = await client.connection
-    .withDeadline(Date.now() + answerMs, () =>
-      client.workflow.getHandle(workflowIds.disrupt(cluster)).query(budgetsQuery),
-    )
-    .catch(() => []);
-  return { report, budgets, commands: await readCommands(client, report.workflows) };
+  const budgets = await readBudgets(deps);
+  return { report, budgets, commands: await readCommands(deps, report.workflows) };
 }
 
 /** Lists from the cache where it has the kind. */
@@ -61,7 +57,10 @@ function listsOf(cache: ClusterDeps['cache'], kube: KubeClient): KubeClient['lis
 const mostCommands = 50;
 
 /** Disruptions that are asked for or under way, with what they move, which is in the input of their workflows. */
-async function readCommands(client: Client, workflows: readonly WorkflowRow[]): Promise<PageCommand[]> {
+async function readCommands(
+  { client, cache }: Pick<PageDeps, 'client' | 'cache'>,
+  workflows: readonly WorkflowRow[],
+): Promise<PageCommand[]> {
   const engine = temporalEngine(client);
   const commands = workflows.filter(({ kind }) => kind === 'consolidate').slice(0, mostCommands);
   const read = commands.map(async (row): Promise<PageCommand[]> => {
@@ -79,7 +78,7 @@ async function readCommands(client: Client, workflows: readonly WorkflowRow[]): 
           ...{ name: newNode(i), pool: nodePool, type: cheapest.instanceType, zone: cheapest.zone, pods: podCount },
           ...{ capacityType: cheapest.capacityType, pricePerHour: cheapest.pricePerHour },
         })),
-        moves: (decision?.moves ?? []).map(({ pod, to }) => ({ pod, to: placeOf(to) })),
+        moves: (decision?.moves ?? []).map(({ pod, to }) => ({ pod, from: nodeOfPod(cache, pod), to: placeOf(to) })),
         savesPerHour: (decision?.priceBefore ?? 0) - (decision?.priceAfter ?? 0),
       },
     ];
@@ -87,12 +86,17 @@ async function readCommands(client: Client, workflows: readonly WorkflowRow[]): 
   return (await Promise.all(read)).flat();
 }
 
+/** The node that a pod (`namespace/name`) runs on; empty if it is gone. */
+function nodeOfPod(cache: ClusterDeps['cache'], pod: string): string {
+  const [namespace = '', name = ''] = pod.split('/');
+  return cache.get('Pod', { namespace, name })?.spec.nodeName ?? '';
+}
+
 const newNode = (index: number): string => `new node ${index + 1}`;
 
-/** In decisions `replacement-0-1` is the second new node. */
 function placeOf(to: string): string {
-  const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
-  return index === undefined ? to : newNode(Number(index));
+  const index = replacementIndex(to);
+  return index === undefined ? to : newNode(index);
 }
 
 /** The cluster as the page shows it; prices and nodes from the cache, all else as last read from Temporal. */
@@ -103,8 +107,6 @@ export async function readSnapshot(
 ): Promise<Omit<PageSnapshot, 'problems' | 'series' | 'decisions'>> {
   const { prices } = await nodePrices(deps);
   const nodes = pages.read((claim, node) => prices.of(claim.metadata.labels ?? {}, node));
-  const byPool = new Map<string, number>();
-  for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
   return {
     version: pageVersion,
     cluster: deps.cluster,
@@ -113,7 +115,7 @@ export async function readSnapshot(
     pricePerHour: nodes.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
     nodes,
     workloads: [...pages.workloads],
-    pools: poolsOf(engine, byPool),
+    pools: poolsOf(engine, pricesByPool(nodes)),
     commands: [...(engine?.commands ?? [])],
     ...(engine === undefined ? nothingRead : sectionsOf(engine.report)),
   };
@@ -138,22 +140,22 @@ function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothi
 
 const mostPodNames = 20;
 
-function poolsOf(engine: EngineState | undefined, prices: ReadonlyMap<string, number>): PageSnapshot['pools'] {
+/** Dollars per hour. */
+export function pricesByPool(nodes: readonly PageNode[]): Record<string, number> {
+  const byPool = new Map<string, number>();
+  for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
+  return Object.fromEntries(byPool);
+}
+
+function poolsOf(engine: EngineState | undefined, prices: Readonly<Record<string, number>>): PageSnapshot['pools'] {
   const { report, budgets = [] } = engine ?? {};
   return (report?.pools ?? []).map(({ nodePool: name, ready, message, nodes, limits, leastPossiblePerHour }) => ({
-    ...{ name, ready, message, nodes, limits: [...limits], pricePerHour: prices.get(name) ?? 0 },
+    ...{ name, ready, message, nodes, limits: [...limits], pricePerHour: lookUp(prices, name) ?? 0 },
     ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
     budgets: budgets.filter(({ nodePool }) => nodePool === name).map(budgetText),
     drifted: report?.drift.find(({ nodePool }) => nodePool === name)?.drifted ?? 0,
   }));
 }
-
-const budgetText = ({ reason, total, disrupting, allowed, ruledBy, changesAt }: BudgetView): string =>
-  [
-    `${reason}: ${disrupting} of ${total} nodes are being disrupted, ${allowed} more may be`,
-    ...(ruledBy === undefined ? [] : [ruledBy]),
-    ...(changesAt === undefined ? [] : [`changes at ${timeText(Date.parse(changesAt))}`]),
-  ].join('; ');
 
 const nextText = (next: StatusReport['nextWindow']): string =>
   next === undefined ? '' : `${next.at === undefined ? '' : `${timeText(Date.parse(next.at))}: `}${next.why}`;

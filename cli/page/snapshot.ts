@@ -49,7 +49,7 @@ const pageCommand = z.object({
       pods: z.number(),
     }),
   ),
-  moves: z.array(z.object({ pod: z.string(), from: z.string().optional(), to: z.string() })),
+  moves: z.array(z.object({ pod: z.string(), from: z.string(), to: z.string() })),
   savesPerHour: dollars,
 });
 export type PageCommand = z.infer<typeof pageCommand>;

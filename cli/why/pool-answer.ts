@@ -119,6 +119,12 @@ function nodesOf({ name, report: { pools, claims }, podsByNode }: PoolKnown): st
   ];
 }
 
+export function budgetText({ reason, allowed, disrupting, total, ruledBy, changesAt }: BudgetView): string {
+  const rule = ruledBy === undefined ? '' : ` (${ruledBy})`;
+  const change = changesAt === undefined ? '' : `; that changes at ${timeText(changesAt)}`;
+  return `${reason}: ${allowed} of ${counted(total, 'node')} may be disrupted now${rule}, ${disrupting} being disrupted${change}`;
+}
+
 /** Pauses that apply to it, what its budgets allow, and why its nodes stay. */
 function disruptionOf({ name, report: { pauses, stays, claims }, budgets }: PoolKnown): string[] {
   const nodes = new Set(claims.filter(({ nodePool }) => nodePool === name).map(({ node }) => node));
@@ -126,13 +132,7 @@ function disruptionOf({ name, report: { pauses, stays, claims }, budgets }: Pool
     kind === 'cluster' || kind === 'reason' || (kind === 'nodePool' ? of === name : nodes.has(of));
   return [
     ...pauses.filter(reaches).map((pause) => `paused: ${pauseLine(pause)}`),
-    ...budgets
-      .filter(({ nodePool }) => nodePool === name)
-      .map(({ reason, allowed, disrupting, total, ruledBy, changesAt }) => {
-        const rule = ruledBy === undefined ? '' : ` (${ruledBy})`;
-        const change = changesAt === undefined ? '' : `; that changes at ${timeText(changesAt)}`;
-        return `${reason}: ${allowed} of ${counted(total, 'node')} may be disrupted now${rule}, ${disrupting} being disrupted${change}`;
-      }),
+    ...budgets.filter(({ nodePool }) => nodePool === name).map(budgetText),
     ...stays.flatMap(({ why, nodes: staying }) => {
       const own = staying.filter((node) => nodes.has(node));
       return own.length === 0 ? [] : [`${own.slice(0, nodesShown).join(', ')} could go but stay: ${why}`];

@@ -5,7 +5,8 @@ import { saidHere, type Said } from './stowage.js';
 type Order = readonly [what: string, args: readonly [name: string, ...string[]], reason: RegExp];
 
 const nothing = /"nosuch" is no workflow id, and nothing is under way for a node or NodePool of that name/;
-const nobody = /--as is empty: give /;
+const nobody = /what follows --as is empty: give a value, or leave it out/;
+const blank = /--as is empty: give the name of the person for whom you act/;
 const scope = ['--nodepool', 'held'];
 const because = ['--because', 'x'];
 
@@ -16,7 +17,7 @@ const senseless: readonly Order[] = [
     [`${order} by nobody`, [order, 'nosuch', '--as', ''], nobody],
   ]),
   ['rollback about nothing', ['rollback', 'closed'], /no rollout of a NodePool of that name/],
-  ['rollback by nobody', ['rollback', 'closed', '--as', ' '], nobody],
+  ['rollback by nobody', ['rollback', 'closed', '--as', ' '], blank],
   [
     'approve of no workflow',
     ['approve', 'consolidate/0000000000000000'],

@@ -1,3 +1,4 @@
+import { replacementIndex } from '../../disruption/command.js';
 import { dollars, counted } from '../../core/text.js';
 import type { Question } from '../people/consent.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
@@ -69,11 +70,10 @@ const movesText = (decision: Decision): string => more(movesOf(decision), decisi
 const movesOf = ({ moves, replacements }: Decision): readonly string[] =>
   moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
 
-/** In decisions `replacement-0-1` is the second new node. */
 function placeText(to: string, replacements: number): string {
-  const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
+  const index = replacementIndex(to);
   if (index === undefined) return to;
-  return replacements === 1 ? 'the new node' : `new node ${Number(index) + 1}`;
+  return replacements === 1 ? 'the new node' : `new node ${index + 1}`;
 }
 
 function more(shown: readonly string[], all: number, between = '; '): string {

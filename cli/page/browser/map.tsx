@@ -211,17 +211,17 @@ function drawMoves(
     write(context, `${pods} pods, ${perHour(pricePerHour)}`, box.x + 6, box.y + 28, box.width - 12);
   });
   const centre = (box: Box): readonly [number, number] => [box.x + box.width / 2, box.y + box.height / 2];
-  const from = nodes.map(at).filter((box) => box !== undefined);
-  for (const box of from) {
+  for (const box of nodes.map(at)) {
+    if (box === undefined) continue;
     context.strokeStyle = colours.alarm;
     context.lineWidth = 2.5;
     context.strokeRect(box.x, box.y, box.width, box.height);
   }
-  moves.forEach((move, i) => {
-    const source = (move.from === undefined ? undefined : at(move.from)) ?? from[i % Math.max(1, from.length)];
-    const target = ghosts.get(move.to) ?? at(move.to);
+  for (const { from, to } of moves) {
+    const source = at(from);
+    const target = ghosts.get(to) ?? at(to);
     if (source !== undefined && target !== undefined) arrow(context, centre(source), centre(target), colours.accent);
-  });
+  }
 }
 
 function arrow(
