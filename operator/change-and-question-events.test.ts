@@ -21,8 +21,9 @@ describe('Kubernetes events about refusals, pauses, launches and questions', () 
     world.stop();
   });
 
-  const told = () => world.events.map(({ reason, regarding: { kind, name } }) => `${reason} ${kind}/${name}`);
-  const tells = (text: string) => world.deps.cache.until(() => told().includes(text), AbortSignal.timeout(5000));
+  const published = () => world.events.map(({ reason, regarding: { kind, name } }) => `${reason} ${kind}/${name}`);
+  const untilPublished = (text: string) =>
+    world.deps.cache.until(() => published().includes(text), AbortSignal.timeout(5000));
 
   test('a refusal and its end are events on the node or NodePool concerned (events/of-people)', async () => {
     const claim = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
@@ -31,20 +32,20 @@ describe('Kubernetes events about refusals, pauses, launches and questions', () 
       { name: 'c1' },
       { metadata: { annotations: { [annotations.expirationDeclined]: 'rejected by ann' } } },
     );
-    await tells('ExpirationDeclined NodeClaim/c1');
+    await untilPublished('ExpirationDeclined NodeClaim/c1');
     expect(world.events[0]?.message).toBe('It does not expire: rejected by ann');
     await world.kube.patch(
       'NodeClaim',
       { name: 'c1' },
       { metadata: { annotations: { [annotations.expirationDeclined]: null } } },
     );
-    await tells('ExpirationReconsidered NodeClaim/c1');
+    await untilPublished('ExpirationReconsidered NodeClaim/c1');
     await world.kube.patch(
       'NodePool',
       { name: 'default' },
       { metadata: { annotations: { [annotations.driftStopped]: 'x' } } },
     );
-    await tells('RolloutStopped NodePool/default');
+    await untilPublished('RolloutStopped NodePool/default');
     expect(claim.metadata.name).toBe('c1');
   });
 
@@ -54,21 +55,21 @@ describe('Kubernetes events about refusals, pauses, launches and questions', () 
       spec: { scope: { kind: 'Node', name: 'n1' }, message: 'audit', requestedBy: 'ann' },
     };
     world.kube.put('DisruptionPause', pause as never);
-    await tells('DisruptionPaused Node/n1');
+    await untilPublished('DisruptionPaused Node/n1');
     expect(world.events[0]?.message).toBe('Voluntary disruption of Node n1 is paused by ann: audit');
     const { uid = '' } = world.deps.cache.get('DisruptionPause', { name: 'p' })!.metadata;
     await world.kube.delete('DisruptionPause', { name: 'p' }, { uid });
-    await tells('DisruptionResumed Node/n1');
+    await untilPublished('DisruptionResumed Node/n1');
   });
 
   test('a launch is one event, and nodes that existed before give none (events/of-nodes)', async () => {
-    expect(told()).toEqual([]);
+    expect(published()).toEqual([]);
     const conditions = [{ type: 'Launched', status: 'True' as const }];
     await world.kube.patch('NodeClaim', { name: 'c1' }, { status: { conditions } }, { subresource: 'status' } as never);
-    await tells('Launched NodeClaim/c1');
+    await untilPublished('Launched NodeClaim/c1');
     await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { a: 'b' } } });
     await world.synced();
-    expect(told()).toEqual(['Launched NodeClaim/c1']);
+    expect(published()).toEqual(['Launched NodeClaim/c1']);
   });
 
   test('a question is one event on node and claim or on the NodePool, and another when it is asked anew (events/of-questions)', async () => {
@@ -79,13 +80,13 @@ describe('Kubernetes events about refusals, pauses, launches and questions', () 
     );
     await news.publishNew();
     await news.publishNew();
-    expect(told()).toEqual(['AwaitsApproval NodeClaim/c1', 'AwaitsApproval Node/n1']);
+    expect(published()).toEqual(['AwaitsApproval NodeClaim/c1', 'AwaitsApproval Node/n1']);
 
     open = [{ ...question, key: 'rollout', nodeClaim: '' }];
     await news.publishNew();
-    expect(told().at(-1)).toBe('AwaitsApproval NodePool/default');
+    expect(published().at(-1)).toBe('AwaitsApproval NodePool/default');
     open = [question];
     await news.publishNew();
-    expect(told()).toHaveLength(5);
+    expect(published()).toHaveLength(5);
   });
 });

@@ -13,7 +13,7 @@ import type { Starter } from './starter.js';
 describe('pod events and consolidateAfter', () => {
   let world: ActivityWorld;
   let stop: () => void;
-  let told: number;
+  let received: number;
   let failures: number;
   let signals: DisruptSignals;
   const hearers = new Set<() => void>();
@@ -21,7 +21,7 @@ describe('pod events and consolidateAfter', () => {
   beforeEach(async () => {
     world = await createActivityWorld();
     stop = () => undefined;
-    told = 0;
+    received = 0;
     failures = 0;
     signals = new DisruptSignals({ starter: { disrupt }, log: silentLog });
     world.kube.put('EC2NodeClass', nodeClass('default'));
@@ -37,14 +37,14 @@ describe('pod events and consolidateAfter', () => {
       failures -= 1;
       return Promise.reject(new Error('DEADLINE_EXCEEDED'));
     }
-    told += 1;
+    received += 1;
     for (const hear of hearers) hear();
     return Promise.resolve();
   };
-  const toldTimes = (times: number): Promise<void> =>
+  const signalsReceived = (times: number): Promise<void> =>
     new Promise((resolve) => {
       const hear = (): void => {
-        if (told < times) return;
+        if (received < times) return;
         hearers.delete(hear);
         resolve();
       };
@@ -81,18 +81,18 @@ describe('pod events and consolidateAfter', () => {
       },
       () => signals.signal(),
     );
-    // What stands at the start is told.
-    await toldTimes(1);
+    // The state at the start is signalled.
+    await signalsReceived(1);
   }
 
   const isConsolidatable = (): boolean =>
     isTrue(world.deps.cache.get('NodeClaim', { name: 'c1' })?.status?.conditions, 'Consolidatable');
 
-  // The condition is true before and after: nothing but the telling says that the node is empty by now.
+  // The condition is true before and after: only the signal says that the node is empty by now.
   test('pod events are signalled to disrupt though the node stays Consolidatable', async () => {
     await start('0s');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
-    await toldTimes(2);
+    await signalsReceived(2);
     expect(isConsolidatable()).toBe(true);
   });
 
@@ -105,7 +105,7 @@ describe('pod events and consolidateAfter', () => {
     // Any change of the pool has every claim looked at again.
     const pool = nodePool('default', { disruption: { consolidateAfter: '30s' } });
     world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
-    await toldTimes(2);
+    await signalsReceived(2);
     expect(isConsolidatable()).toBe(true);
   });
 
@@ -137,7 +137,7 @@ describe('pod events and consolidateAfter', () => {
     await cache.until(() => since() === undefined && isConsolidatable(), AbortSignal.timeout(5000));
   });
 
-  test("a pod event is written whatever the claim's resourceVersion: other writes cause no conflict (consolidation/last-pod-event)", async () => {
+  test('a pod event is written at any resourceVersion of the claim: other writes cause no conflict (consolidation/last-pod-event)', async () => {
     await start('30s');
     const patch = jest.spyOn(world.kube, 'patch');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
@@ -155,7 +155,7 @@ describe('pod events and consolidateAfter', () => {
   // Rule `consolidation/last-pod-event`.
   test.each([
     ['two minutes ahead is replaced by the present', 120_000, 0],
-    ['slightly ahead stands', 30_000, 30_000],
+    ['slightly ahead is kept', 30_000, 30_000],
   ])('a lastPodEventTime that is %s', async (_, ahead, expected) => {
     await start('0s');
     const claim = (await world.kube.get('NodeClaim', { name: 'c1' }))!;

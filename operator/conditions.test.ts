@@ -110,7 +110,7 @@ describe('conditions that the operator writes', () => {
 
     expect(message).toContain('spec.disruption.budgets[1].nodes: it has no effect (found "10%")');
     await becomes('NodePool', 'default', 'Ready', 'True');
-    // What is written before the cache has caught up is told again; the recorder drops that.
+    // Until the cache has caught up the event is published again; the recorder drops repetitions.
     expect(world.events[0]).toMatchObject({ reason: 'BudgetWithoutEffect', type: 'Warning', message });
 
     const live = world.deps.cache.get('NodePool', { name: 'default' })!;

@@ -207,7 +207,7 @@ function expirationOf(observed: ObservedCluster, claim: NodeClaim): readonly Wor
   ];
 }
 
-/** The result of a repair stands until the node's condition changes; then the operator's watch starts it again. */
+/** The result of a repair is valid until the node's condition changes; then the operator's watch starts it again. */
 function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const { cluster, gates, repairPolicies } = observed;
   if (!gates.NodeRepair || !isTrue(claim.status?.conditions, 'Registered')) return [];

@@ -5,49 +5,49 @@ import { DisruptSignals } from './disrupt-signals.js';
 
 describe('DisruptSignals to the disrupt workflow', () => {
   let clock: Clock;
-  let told: number;
+  let signals: number;
   let failing: boolean;
-  let news: DisruptSignals;
+  let subject: DisruptSignals;
 
   beforeEach(() => {
     clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
-    told = 0;
+    signals = 0;
     failing = false;
     const disrupt = (): Promise<void> => {
       if (failing) return Promise.reject(new Error('DEADLINE_EXCEEDED'));
-      told += 1;
+      signals += 1;
       return Promise.resolve();
     };
-    news = new DisruptSignals({ starter: { disrupt }, log: silentLog });
+    subject = new DisruptSignals({ starter: { disrupt }, log: silentLog });
   });
   afterEach(() => {
-    news.stop();
+    subject.stop();
     clock.uninstall();
   });
 
   test('are sent a second after the first of many changes, and once more five seconds later', async () => {
-    for (let i = 0; i < 100; i++) news.signal();
+    for (let i = 0; i < 100; i++) subject.signal();
     await clock.tickAsync(999);
-    expect(told).toBe(0);
+    expect(signals).toBe(0);
     await clock.tickAsync(11);
-    expect(told).toBe(1);
-    for (let i = 0; i < 100; i++) news.signal();
+    expect(signals).toBe(1);
+    for (let i = 0; i < 100; i++) subject.signal();
     await clock.tickAsync(10);
-    expect(told).toBe(1);
+    expect(signals).toBe(1);
     await clock.tickAsync(4000);
-    expect(told).toBe(1);
+    expect(signals).toBe(1);
     await clock.tickAsync(1000);
-    expect(told).toBe(2);
+    expect(signals).toBe(2);
     await clock.tickAsync(10_000);
-    expect(told).toBe(2);
+    expect(signals).toBe(2);
   });
 
   test('are sent again after a failure', async () => {
     failing = true;
-    news.signal();
+    subject.signal();
     await clock.tickAsync(3000);
     failing = false;
     await clock.tickAsync(3000);
-    expect(told).toBe(1);
+    expect(signals).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import { WorkQueue } from './work-queue.js';
 /** One event changes many objects, such as the end of a node: they are signalled together. */
 const settleMs = 1000;
 /**
- * Minimum time between signals, whatever changed. During a series of changes each signal costs a workflow task, and its search result is
+ * Minimum time between signals. During a series of changes each signal costs a workflow task, and its search result is
  * outdated when it ends (Karpenter searches every ten seconds).
  */
 const gapMs = 5000;

@@ -13,7 +13,7 @@ describe('changes that are signalled to disrupt', () => {
   let clock: Clock | undefined;
   let kube: FakeKube;
   let cache: ClusterCache;
-  let told: string[];
+  let received: string[];
   let stop: () => void;
   let watch: () => void;
   const stopping = { controller: new AbortController() };
@@ -21,7 +21,7 @@ describe('changes that are signalled to disrupt', () => {
 
   beforeEach(async () => {
     kube = createFakeKube();
-    told = [];
+    received = [];
     stopping.controller = new AbortController();
     cache = createClusterCache({
       client: kube,
@@ -37,11 +37,11 @@ describe('changes that are signalled to disrupt', () => {
     });
     await cache.start(stopping.controller.signal);
     const hears = (what: string) => (): Promise<void> => {
-      told.push(what);
+      received.push(what);
       heard();
       return Promise.resolve();
     };
-    const starter = { disrupt: hears('news'), wake: (id: string) => hears(id)() };
+    const starter = { disrupt: hears('disrupt'), wake: (id: string) => hears(id)() };
     watch = () => {
       const signals = new DisruptSignals({ starter, log: silentLog });
       const context = { cache, log: silentLog, starter };
@@ -62,7 +62,7 @@ describe('changes that are signalled to disrupt', () => {
   const until = async (condition: () => boolean): Promise<void> => {
     while (!condition()) await new Promise<void>((resolve) => (heard = resolve));
   };
-  const count = (what: string): number => told.filter((one) => one === what).length;
+  const count = (what: string): number => received.filter((one) => one === what).length;
 
   const putClaim = (name: string, marks: Readonly<Record<string, string>>, nodePool = 'p'): void =>
     void kube.put('NodeClaim', {
@@ -75,7 +75,7 @@ describe('changes that are signalled to disrupt', () => {
 
   // Rules `budgets/woken`, `invariants/pauses-hold`.
   test('a pause that is created or deleted signals the workflows concerned, running or waiting for its end', async () => {
-    await until(() => count('news') === 1);
+    await until(() => count('disrupt') === 1);
     putClaim('a', { [annotations.disruptionOwner]: 'test/expire/a' });
     putClaim('b', waiting('test/replace/b', 'Pause', 'Drifted'));
     putClaim('c', { [annotations.disruptionOwner]: 'test/interrupt/i-c' });
@@ -95,7 +95,7 @@ describe('changes that are signalled to disrupt', () => {
     putClaim('other', waiting('test/expire/other', 'Budget', 'Expired'), 'q');
     kube.put('NodePool', { metadata: { name: 'p', uid: 'p' }, spec: {} } as never);
     await until(() => count('test/repair/ill') > 0);
-    woken.push(...told.filter((one) => one.startsWith('test/')));
+    woken.push(...received.filter((one) => one.startsWith('test/')));
     expect(woken[0]).toBe('test/repair/ill');
     expect(new Set(woken).size).toBeLessThanOrEqual(20);
     expect(woken).not.toContain('test/expire/other');
@@ -109,10 +109,10 @@ describe('changes that are signalled to disrupt', () => {
         spec: {},
       } as never);
     pool([]);
-    await until(() => count('news') === 1);
+    await until(() => count('disrupt') === 1);
     pool([{ uid: 'a', owner: 'test/expire/a', reason: 'Expired', at: 0 }]);
-    await until(() => count('news') === 2);
-    expect(count('news')).toBe(2);
+    await until(() => count('disrupt') === 2);
+    expect(count('disrupt')).toBe(2);
   });
 
   test('an annotation of Karpenter on a Node, and not one of others, which agents write often', async () => {
@@ -127,17 +127,17 @@ describe('changes that are signalled to disrupt', () => {
     const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout'] }));
     watch();
     await timers.tickAsync(5000);
-    const before = count('news');
+    const before = count('disrupt');
 
     node({ 'agent.example.com/seen-at': '1' });
     await seen('agent.example.com/seen-at');
     await timers.tickAsync(5000);
-    expect(count('news')).toBe(before);
+    expect(count('disrupt')).toBe(before);
 
     node({ 'agent.example.com/seen-at': '1', 'karpenter.sh/do-not-disrupt': 'true' });
     await seen('karpenter.sh/do-not-disrupt');
     await timers.tickAsync(5000);
-    expect(count('news')).toBe(before + 1);
+    expect(count('disrupt')).toBe(before + 1);
   });
 
   test('no change of a Node that joins until it is initialized, which its NodeClaim shows, nor of one that is tainted by a disruption or deleted', async () => {
@@ -157,7 +157,7 @@ describe('changes that are signalled to disrupt', () => {
     const timers = (clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout'] }));
     watch();
     await timers.tickAsync(5000);
-    const before = count('news');
+    const before = count('disrupt');
     const signals: number[] = [];
     for (const metadata of [
       { labels: {} },
@@ -172,7 +172,7 @@ describe('changes that are signalled to disrupt', () => {
       node(metadata);
       await seen();
       await timers.tickAsync(5000);
-      signals.push(count('news') - before);
+      signals.push(count('disrupt') - before);
     }
 
     expect(signals).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
@@ -186,12 +186,12 @@ describe('changes that are signalled to disrupt', () => {
   ] as const)('a deleted %s', async (kind, object) => {
     kube.put(kind, object);
     await cache.until(() => cache.all(kind).length === 1, stopping.controller.signal);
-    await until(() => count('news') >= 1);
-    const before = count('news');
+    await until(() => count('disrupt') >= 1);
+    const before = count('disrupt');
 
     kube.remove(kind, object.metadata);
 
-    await until(() => count('news') > before);
+    await until(() => count('disrupt') > before);
     expect(cache.all(kind)).toEqual([]);
   });
 });

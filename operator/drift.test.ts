@@ -15,11 +15,11 @@ const stamp = (hash: string, version = 'stowage-v1') => ({
 describe('condition Drifted', () => {
   let world: ActivityWorld;
   let stop: () => void;
-  let told: number;
+  let signals: number;
 
   beforeEach(async () => {
     world = await createActivityWorld();
-    told = 0;
+    signals = 0;
     stop = () => undefined;
     world.kube.put('EC2NodeClass', nodeClass('default'));
   });
@@ -51,7 +51,7 @@ describe('condition Drifted', () => {
         workflows: idleWorkflows,
       },
       () => {
-        told += 1;
+        signals += 1;
       },
     );
   };
@@ -74,7 +74,7 @@ describe('condition Drifted', () => {
 
     putPool('1');
     await becomes('c1', undefined);
-    while (told < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (signals < 2) await new Promise((resolve) => setTimeout(resolve, 10));
   });
 
   // Rule `drift/order-of-reasons`.

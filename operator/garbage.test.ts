@@ -164,7 +164,7 @@ describe('garbage collection of instances, claims and Nodes', () => {
       expect(world.kube.objects('NodeClaim')).toHaveLength(1);
     });
 
-    test('a Node that is Ready in the API server keeps its claim, whatever the cache has', async () => {
+    test('a Node that is Ready in the API server keeps its claim, even where the cache has it as not Ready', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
       await world.synced();
       const lost = await findLost(world.deps);
@@ -281,7 +281,7 @@ describe('garbage collection of instances, claims and Nodes', () => {
     });
 
     test.each([
-      ['nobody deletes', { deletionTimestamp: undefined }],
+      ['are not being deleted', { deletionTimestamp: undefined }],
       ['are of no NodePool and no EC2NodeClass', { labels: {} }],
       ['came up anew', { uid: 'uid-other' }],
     ])('are left alone where they %s', async (_, more) => {
@@ -314,7 +314,7 @@ afterEach(() => {
   world.stop();
 });
 
-/** A Node that somebody deletes, and what the watch has seen of that. */
+/** Deletes a Node and waits until the watch has seen it. */
 async function deleted(name: string, metadata: object = {}): Promise<void> {
   const own = { [labels.nodePool]: 'default' };
   world.kube.put('Node', {

@@ -14,7 +14,7 @@ export interface WorkflowStart {
   readonly summary: string;
   /**
    * Meaning of a completed run. `startAgain`: start it again, since the objects show that the work is not done.
-   * `keepCompleted`: its result stands until the object changes; only a run that failed is started again.
+   * `keepCompleted`: its result is valid until the object changes; only a run that failed is started again.
    */
   readonly afterCompletion: 'startAgain' | 'keepCompleted';
 }

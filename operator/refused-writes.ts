@@ -4,7 +4,7 @@ import { resources } from '../kube/kinds.js';
 import type { ClusterCache, EventRecorder } from '../kube/port.js';
 import type { Requeue } from './work-queue.js';
 
-type Told = 'NodePool' | 'NodeClaim' | 'NodeOverlay' | 'DisruptionPolicy' | 'EC2NodeClass' | 'KWOKNodeClass';
+type ReconciledKind = 'NodePool' | 'NodeClaim' | 'NodeOverlay' | 'DisruptionPolicy' | 'EC2NodeClass' | 'KWOKNodeClass';
 type Reconcile = (name: string) => Promise<Requeue | undefined>;
 
 const repeatMs = 600_000;
@@ -19,7 +19,7 @@ const isRefused = (error: unknown): boolean =>
  */
 export function reportingRefusals(
   context: { readonly cache: Pick<ClusterCache, 'get'>; readonly events: EventRecorder },
-  kind: Told,
+  kind: ReconciledKind,
   reconcile: Reconcile,
 ): Reconcile {
   return async (name) => {

@@ -21,13 +21,13 @@ const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = [])
     .starts.slice(2)
     .map(({ workflowId }) => workflowId);
 
-/** Temporal as a set of ids: whoever is started runs until it is removed, or completes. Lists show what was open `lag` lists ago. */
+/** Temporal as a set of ids: a started workflow runs until it is removed or completes. Lists show what was open `lag` lists ago. */
 class FakeEngine implements WorkflowEngine {
   readonly open = new Set<string>();
   readonly completed = new Set<string>();
   readonly starts: string[] = [];
   readonly woken: string[] = [];
-  disruptTold = 0;
+  disruptSignals = 0;
   refuses: (id: string) => boolean = () => false;
   lag = 0;
   private readonly lists: ReadonlySet<string>[] = [];
@@ -50,7 +50,7 @@ class FakeEngine implements WorkflowEngine {
     return Promise.resolve();
   }
   disrupt(): Promise<void> {
-    this.disruptTold += 1;
+    this.disruptSignals += 1;
     return Promise.resolve();
   }
 }
@@ -179,7 +179,7 @@ describe('the workflow reconciler', () => {
   const reconcilerOf = (engine: WorkflowEngine, observe: () => ObservedCluster): WorkflowReconciler =>
     new WorkflowReconciler(engine, observe, silentLog, silentMetrics);
 
-  test('starts again whatever is removed from Temporal, and starts nothing twice', async () => {
+  test('starts workflows that were removed from Temporal again, and starts none twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...situations), { maxLength: 12 }),
@@ -269,7 +269,7 @@ describe('the workflow reconciler', () => {
     await reconciler.pass();
     engine.open.delete('test/launch/uid-b');
     engine.open.delete('test/disrupt');
-    engine.disruptTold = 0;
+    engine.disruptSignals = 0;
     const refused = new Set(['test/disrupt', 'test/launch/uid-gone']);
     engine.refuses = (id) => refused.has(id);
 
@@ -279,7 +279,7 @@ describe('the workflow reconciler', () => {
     expect(report).toContain('1 of 2 workflows could not be signalled: test/launch/uid-gone: RESOURCE_EXHAUSTED');
     expect(engine.open).toContain('test/launch/uid-b');
     expect(engine.woken).toEqual(['test/launch/uid-gone-too']);
-    expect(engine.disruptTold).toBe(1);
+    expect(engine.disruptSignals).toBe(1);
   });
 
   test('starts the others where one cannot be started, and tries that again', async () => {
@@ -317,11 +317,11 @@ describe('the workflow reconciler', () => {
     const reconciler = reconcilerOf(engine, () => cluster({ claims: [{ ...claim, metadata: owned }] }));
     engine.open.add('test/consolidate/x');
     await reconciler.pass();
-    expect(engine.disruptTold).toBe(0);
+    expect(engine.disruptSignals).toBe(0);
 
     engine.open.delete('test/consolidate/x');
     await reconciler.pass();
-    expect(engine.disruptTold).toBe(1);
+    expect(engine.disruptSignals).toBe(1);
   });
 
   test('signals a workflow whose claim is gone once the cache lacks it twice', async () => {

@@ -17,9 +17,9 @@ test.each<[string, unknown, string]>([
     'it refuses a call: Failed to list workflows: column name StowageCluster is not a valid search attribute',
   ],
   ['the namespace is not there', new NamespaceNotFoundError('prod'), "it refuses a call: Namespace not found: 'prod'"],
-  ['nobody may call it', grpc(7, 'Request unauthorized.'), 'it refuses a call: 7: Request unauthorized.'],
+  ['the caller has no permission', grpc(7, 'Request unauthorized.'), 'it refuses a call: 7: Request unauthorized.'],
   [
-    'nobody is there',
+    'nothing listens at its address',
     failedList(grpc(14, 'connect ECONNREFUSED')),
     'it cannot be reached: Failed to list workflows: connect ECONNREFUSED',
   ],
