@@ -108,8 +108,8 @@ function resolved(amiFamily: string): EC2NodeClass {
   return { ...ec2NodeClass(spec), status } as unknown as EC2NodeClass;
 }
 
-/** What a node of the family is told at a launch. */
-async function told(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
+/** User data of a node of the family. */
+async function userDataOf(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
   const nodeClass = resolved(amiFamily);
   const request: LaunchRequest = {
     ...{ claim: nodeClaim('c1'), nodeClass },
@@ -127,17 +127,17 @@ describe('with CLUSTER_ENDPOINT and without CLUSTER_CA_BUNDLE', () => {
     ['AL2', "--b64-cluster-ca 'S1VCRQ=='"],
     ['Windows2022', "-Base64ClusterCA 'S1VCRQ=='"],
   ])('%s nodes get the certificates of the kubeconfig', async (family, words) => {
-    await expect(told(family)).resolves.toContain(words);
+    await expect(userDataOf(family)).resolves.toContain(words);
     expect(asked.filter((each) => each.includes('clusters'))).toEqual([]);
   });
 
   test('CLUSTER_CA_BUNDLE comes before the certificates of EKS', async () => {
-    await expect(told('AL2023', { CLUSTER_CA_BUNDLE: 'U0VU' })).resolves.toContain('certificateAuthority: U0VU');
+    await expect(userDataOf('AL2023', { CLUSTER_CA_BUNDLE: 'U0VU' })).resolves.toContain('certificateAuthority: U0VU');
   });
 });
 
 test.each(['AL2', 'Bottlerocket', 'Windows2022'])('%s nodes get the address of kube-dns', async (family) => {
-  await expect(told(family)).resolves.toContain('172.20.0.10');
+  await expect(userDataOf(family)).resolves.toContain('172.20.0.10');
 });
 
 describe('connections to AWS', () => {

@@ -53,8 +53,8 @@ export function requestServer(
 }
 
 /**
- * Rendered metrics are cached for ten times the time of rendering, so that it uses at most a tenth of the thread,
- * whatever the number of scrapes.
+ * Rendered metrics are cached for ten times the time of rendering, so that it uses at most a tenth of the thread
+ * at any number of scrapes.
  */
 const keptTimes = 10;
 const longestKeptMs = 10_000;

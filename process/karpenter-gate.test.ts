@@ -55,7 +55,7 @@ const renewFor = async (looks: number): Promise<void> => {
 };
 
 describe("the gate of Karpenter's lease", () => {
-  test('the gate is open while nobody holds the lease of Karpenter, until the process ends', async () => {
+  test('the gate is open while the lease of Karpenter has no holder, until the process ends', async () => {
     const { watching, region } = watch();
     await clock.settle();
     expect(done).toEqual(['begins']);
@@ -98,9 +98,9 @@ describe("the gate of Karpenter's lease", () => {
     await renewFor(10);
     await clock.advance(4 * look);
     expect(said).toEqual([
-      "nobody holds Karpenter's lease: Stowage acts",
+      "Karpenter's lease is free: Stowage acts",
       'Karpenter is running: Stowage does nothing until its lease is free',
-      "nobody holds Karpenter's lease: Stowage acts",
+      "Karpenter's lease is free: Stowage acts",
     ]);
     expect(measured).toEqual([1, 0, 1, 0]);
   });
@@ -123,12 +123,12 @@ describe("the gate of Karpenter's lease", () => {
     kube.fail(undefined);
     await clock.advance(look);
     expect(said.slice(1)).toEqual([
-      "Karpenter's lease cannot be read: its last state stands",
+      "Karpenter's lease cannot be read: its last state is kept",
       "Karpenter's lease can be read again",
     ]);
   });
 
-  test('work that fails after it was told to stop counts as stopped; other failures are passed on', async () => {
+  test('work that fails after its signal was aborted counts as stopped; other failures are passed on', async () => {
     void gate.watch(stop.signal);
     const region = gate.whileFree(stop.signal, async (free) => {
       done.push('begins');

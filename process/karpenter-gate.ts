@@ -99,7 +99,7 @@ export class KarpenterGate {
   private fail(failure: string): void {
     const { log } = this.options;
     if (this.failure === '') {
-      const then = this.observed.state === 'unknown' ? 'nothing is done before it can be' : 'its last state stands';
+      const then = this.observed.state === 'unknown' ? 'nothing is done before it can be' : 'its last state is kept';
       log.warn({ lease: this.name, error: failure }, `Karpenter's lease cannot be read: ${then}`);
     }
     this.failure = failure;
@@ -111,7 +111,7 @@ export class KarpenterGate {
     const { state, holder } = this.observed;
     this.measure();
     if (state === 'free') {
-      log.info({ lease: this.name }, "nobody holds Karpenter's lease: Stowage acts");
+      log.info({ lease: this.name }, "Karpenter's lease is free: Stowage acts");
       this.period.begin();
       return;
     }

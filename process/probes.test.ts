@@ -36,8 +36,8 @@ describe('readiness', () => {
     ['the cache', { cache: { synced: false, unsynced: ['Pod'], connected: true } }, 'still lists Pod'],
     ['the API server', { cache: { synced: true, unsynced: [], connected: false } }, 'API server is unreachable'],
     ['Karpenter', { karpenter: { waitsFor: 'Karpenter is running' } }, 'Karpenter is running'],
-    ["the cluster's name", { name: { waitsFor: 'stands for another cluster' } }, 'stands for another cluster'],
-  ])('follows %s', (_, world, text) => {
+    ["the cluster's name", { name: { waitsFor: 'is used by another cluster' } }, 'is used by another cluster'],
+  ])('a replica is not ready where %s is not', (_, world, text) => {
     expect(problem(world, running())).toContain(text);
   });
 

@@ -70,7 +70,7 @@ const fields = {
     .string()
     .regex(/^[\da-z-]+$/, 'is not a region (such as us-west-2)')
     .optional()
-    .describe('region of the instances; the region of its own instance when absent'),
+    .describe('region of the instances; the region of the instance that it runs on when absent'),
   HTTPS_PROXY: z.url().optional().describe('HTTP proxy for calls to AWS, as http://USER:PASSWORD@HOST:PORT'),
   NO_PROXY: z.string().default('').describe('hosts to call without the proxy, separated by commas'),
   AWS_CA_BUNDLE: z
@@ -102,9 +102,7 @@ const fields = {
   INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
   BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),
   BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
-  NOMINATE_PODS: flagThat('true').describe(
-    'tell kube-scheduler on which new node the plan puts a pod (status.nominatedNodeName)',
-  ),
+  NOMINATE_PODS: flagThat('true').describe('nominate pods to the new nodes of the plan (status.nominatedNodeName)'),
   STEER_PODS: flagThat('true').describe(
     'while a consolidation drains nodes, taint other nodes softly (PreferNoSchedule), so that its pods go to their targets',
   ),

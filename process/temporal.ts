@@ -113,7 +113,7 @@ interface TemporalWatch {
   readonly onState: (connected: boolean) => void;
   /** Called with the problem of a responding server, undefined for none. */
   readonly onProblem: (problem: string | undefined) => void;
-  /** Called at each poll, whatever its result. */
+  /** Called after each poll, also a failed one. */
   readonly onPoll: () => void;
 }
 

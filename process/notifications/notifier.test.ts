@@ -63,9 +63,9 @@ describe('notifications (surfaces/notifications)', () => {
     const { port } = server.address() as AddressInfo;
     const said: string[] = [];
     const log = { warn: (facts: object) => void said.push(JSON.stringify(facts)), info: () => undefined };
-    const told = notifier({ url: `http://user:p%40ss@127.0.0.1:${port}/hook` });
-    told.notify(event('a'));
-    await told.idle();
+    const subject = notifier({ url: `http://user:p%40ss@127.0.0.1:${port}/hook` });
+    subject.notify(event('a'));
+    await subject.idle();
     const broken = notifier({ url: 'http://user:hunter2@127.0.0.1:1/', secretFile: 'hunter2', log });
     broken.notify(event('b'));
     await broken.idle();
@@ -79,9 +79,9 @@ describe('notifications (surfaces/notifications)', () => {
     const secretFile = join(folder, 'secret');
     // As `$(cat FILE)` of docs/notifications.md has it: without its line end alone.
     writeFileSync(secretFile, ' s3 cret \n');
-    const told = notifier({ secretFile });
-    told.notify(event('n1'));
-    await told.idle();
+    const subject = notifier({ secretFile });
+    subject.notify(event('n1'));
+    await subject.idle();
 
     const [{ headers, body } = { headers: {}, body: '' }] = received;
     expect(headers['content-type']).toBe('application/cloudevents+json');
@@ -94,10 +94,10 @@ describe('notifications (surfaces/notifications)', () => {
 
   test('are retried to a failing receiver with the same id, in order', async () => {
     answers = ['cut', 503, 429, 200];
-    const told = notifier();
-    told.notify(event('n1'));
-    told.notify(event('n2', 'DrainForced'));
-    await told.idle();
+    const subject = notifier();
+    subject.notify(event('n1'));
+    subject.notify(event('n2', 'DrainForced'));
+    await subject.idle();
 
     expect(parsed().map(({ subject }) => subject)).toEqual(['node/n1', 'node/n1', 'node/n1', 'node/n1', 'node/n2']);
     expect(new Set(parsed().map(({ id }) => id)).size).toBe(2);
@@ -106,9 +106,9 @@ describe('notifications (surfaces/notifications)', () => {
 
   test('that are refused for good, or too often, are dropped with a warning, and the next one is sent', async () => {
     answers = [400, 500, 500, 500, 500, 200];
-    const told = notifier();
-    for (const name of ['bad', 'late', 'good']) told.notify(event(name));
-    await told.idle();
+    const subject = notifier();
+    for (const name of ['bad', 'late', 'good']) subject.notify(event(name));
+    await subject.idle();
 
     expect(parsed().map(({ subject }) => subject)).toEqual([
       'node/bad',
@@ -133,24 +133,24 @@ describe('notifications (surfaces/notifications)', () => {
   });
 
   test('are sent once for the same event, and only for requested kinds', async () => {
-    const told = notifier();
-    for (let i = 0; i < 3; i++) told.notify(event('n1'));
-    told.notify(event('n1', 'Nominated'));
-    told.notify(event('n1', 'constructor'));
-    await told.idle();
+    const subject = notifier();
+    for (let i = 0; i < 3; i++) subject.notify(event('n1'));
+    subject.notify(event('n1', 'Nominated'));
+    subject.notify(event('n1', 'constructor'));
+    await subject.idle();
 
     expect(parsed()).toHaveLength(1);
   });
 
   test('about a node are not sent again for its NodeClaim', async () => {
-    const told = notifier();
+    const subject = notifier();
     const blocked = (kind: 'Node' | 'NodeClaim', name: string, message: string): void =>
-      told.notify({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });
+      subject.notify({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });
     blocked('Node', 'n1', 'stuck');
     blocked('NodeClaim', 'c1', 'stuck');
     blocked('NodeClaim', 'c2', 'for another reason');
     blocked('Node', 'n2', 'stuck');
-    await told.idle();
+    await subject.idle();
 
     expect(parsed().map(({ subject }) => subject)).toEqual(['node/n1', 'nodeclaim/c2', 'node/n2']);
   });

@@ -14,7 +14,7 @@ export interface CurrentBuild {
 
 /** Worker versioning of one cluster, for `Rollout`. */
 export interface Deployment {
-  /** Reads it from a task queue, which responds immediately whatever the load. */
+  /** Reads it from a task queue, which responds immediately at any load. */
   current(): Promise<CurrentBuild>;
   /**
    * Builds that are or were current. `unsupported`: the server does not support versioning, or it is disabled in the
