@@ -122,9 +122,9 @@ describe('the cluster cache', () => {
     kube.put('Node', { metadata: { name: 'n', labels: { v: '1' } } });
     const retry = { base: 1, max: 2 };
     const cache = createClusterCache({ client: kube, kinds: ['Node'], retry });
-    const told: string[] = [];
+    const changes: string[] = [];
     const off = cache.on('Node', ({ type, object, previous }) => {
-      told.push(
+      changes.push(
         `${type} ${previous?.metadata.labels?.v ?? '-'}>${object.metadata.labels?.v ?? '-'} ${cache.all('Node').length}`,
       );
     });
@@ -132,18 +132,18 @@ describe('the cluster cache', () => {
     for (const v of ['2', '3']) await kube.patch('Node', { name: 'n' }, { metadata: { labels: { v } } });
     await kube.delete('Node', { name: 'n' });
     await cache.until(() => cache.all('Node').length === 0, timeout());
-    expect(told).toEqual(['added ->1 1', 'modified 1>2 1', 'modified 2>3 1', 'deleted 3>3 0']);
+    expect(changes).toEqual(['added ->1 1', 'modified 1>2 1', 'modified 2>3 1', 'deleted 3>3 0']);
     off();
     kube.put('Node', { metadata: { name: 'm' } });
     await cache.until(() => cache.all('Node').length === 1, timeout());
-    expect(told).toHaveLength(4);
+    expect(changes).toHaveLength(4);
   });
 
   test('the cache does not call handlers for changes of fields that it drops', async () => {
     const { metadata } = kube.put('Node', { metadata: { name: 'n' }, status: { conditions: [] } });
     const cache = await started();
-    const told: string[] = [];
-    cache.on('Node', ({ type }) => told.push(type));
+    const changes: string[] = [];
+    cache.on('Node', ({ type }) => changes.push(type));
     const beat = { type: 'Ready', status: 'True' as const, lastHeartbeatTime: '2026-01-01T00:00:00Z' };
     kube.put('Node', { metadata: { name: 'n' }, status: { conditions: [beat] } });
     const last = kube.put('Node', {
@@ -151,7 +151,7 @@ describe('the cluster cache', () => {
       status: { conditions: [{ ...beat, lastHeartbeatTime: '2026-01-01T00:05:00Z' }] },
     });
     await cache.caughtUp('Node', { name: 'n' }, last.metadata.resourceVersion!, timeout());
-    expect(told).toEqual(['modified']);
+    expect(changes).toEqual(['modified']);
     expect(cache.get('Node', { name: 'n' })?.metadata.resourceVersion).toBe(last.metadata.resourceVersion);
     expect(metadata.resourceVersion).not.toBe(last.metadata.resourceVersion);
   });
@@ -159,13 +159,13 @@ describe('the cluster cache', () => {
   test('a handler that throws harms neither the cache nor other handlers', async () => {
     const problems: string[] = [];
     const cache = await started({ onFault: (kind, error) => problems.push(`${kind} ${error.message}`) });
-    const told: string[] = [];
+    const changes: string[] = [];
     cache.on('Node', () => {
       throw new Error('no');
     });
-    cache.on('Node', ({ object }) => told.push(object.metadata.name!));
+    cache.on('Node', ({ object }) => changes.push(object.metadata.name!));
     kube.put('Node', { metadata: { name: 'n' } });
-    await cache.until(() => told.length === 1, timeout());
+    await cache.until(() => changes.length === 1, timeout());
     expect(problems).toEqual(['Node no']);
   });
 
@@ -176,14 +176,14 @@ describe('the cluster cache', () => {
     const last = kube.put('Node', { metadata: { name: 'good' } });
     for (const { metadata } of [seen, last])
       await cache.caughtUp('Node', { name: metadata.name! }, metadata.resourceVersion!, timeout());
-    const told: string[] = [];
+    const changes: string[] = [];
     cache.onEach('Node', ({ type, object: { metadata } }) => {
       if (metadata.name === 'bad') throw new Error('no');
-      told.push(`${type} ${metadata.name}`);
+      changes.push(`${type} ${metadata.name}`);
     });
     kube.put('Node', { metadata: { name: 'new' } });
-    await cache.until(() => told.length === 2, timeout());
-    expect(told).toEqual(['added good', 'added new']);
+    await cache.until(() => changes.length === 2, timeout());
+    expect(changes).toEqual(['added good', 'added new']);
     expect(problems).toEqual(['Node no']);
   });
 
@@ -204,8 +204,8 @@ describe('the cluster cache', () => {
     kube.put('Node', { metadata: { name: 'stays' } });
     kube.put('Node', { metadata: { name: 'goes' } });
     const cache = await started();
-    const told: string[] = [];
-    cache.on('Node', ({ type, object }) => told.push(`${type} ${object.metadata.name ?? ''}`));
+    const changes: string[] = [];
+    cache.on('Node', ({ type, object }) => changes.push(`${type} ${object.metadata.name ?? ''}`));
     kube.fail(new DomainError('Unavailable', 'down'));
     await cache.until(() => true, timeout());
     kube.remove('Node', { name: 'goes' });
@@ -213,7 +213,7 @@ describe('the cluster cache', () => {
     kube.compact();
     kube.fail(undefined);
     await cache.until(() => cache.get('Node', { name: 'comes' }) !== undefined, timeout());
-    expect(told).toEqual(['deleted goes', 'added comes']);
+    expect(changes).toEqual(['deleted goes', 'added comes']);
   });
 
   test('logs once that the server is gone and once that it is back', async () => {
@@ -369,15 +369,15 @@ describe('the cluster cache', () => {
   test('an object with the name of a deleted one is another object', async () => {
     const old = kube.put('NodeClaim', { metadata: { name: 'c', uid: 'u1' }, status: { providerID: 'p1' } } as never);
     const cache = await started();
-    const told: string[] = [];
-    cache.on('NodeClaim', ({ type, object }) => told.push(`${type} ${object.metadata.uid ?? ''}`));
+    const changes: string[] = [];
+    cache.on('NodeClaim', ({ type, object }) => changes.push(`${type} ${object.metadata.uid ?? ''}`));
     kube.fail(new DomainError('Unavailable', 'down'));
     await eventually(() => !cache.connected);
     kube.put('NodeClaim', { ...old, metadata: { name: 'c', uid: 'u2' }, status: { providerID: 'p2' } });
     kube.compact();
     kube.fail(undefined);
-    await eventually(() => told.length > 0);
-    expect(told).toEqual(['deleted u1', 'added u2']);
+    await eventually(() => changes.length > 0);
+    expect(changes).toEqual(['deleted u1', 'added u2']);
     expect(cache.nodeClaimByProviderId('p1')).toBeUndefined();
     expect(cache.nodeClaimByProviderId('p2')?.metadata.uid).toBe('u2');
   });
@@ -417,13 +417,13 @@ describe('the cluster cache', () => {
 
   test('an optional kind that is not served for a while keeps its objects', async () => {
     kube.put('DisruptionPolicy', { metadata: { name: 'keep' }, spec: { mode: 'Recommend' } } as never);
-    let tell: (kind: Kind) => void = () => undefined;
-    const told = new Promise<Kind>((resolve) => (tell = resolve));
+    let report: (kind: Kind) => void = () => undefined;
+    const reported = new Promise<Kind>((resolve) => (report = resolve));
     const optional = ['DisruptionPolicy'] as const;
-    const cache = await started({ kinds: optional, optional, absentRetryMs: 1, onProblem: tell });
+    const cache = await started({ kinds: optional, optional, absentRetryMs: 1, onProblem: report });
     kube.unserve('DisruptionPolicy');
     const isEmptied = cache.until(() => cache.all('DisruptionPolicy').length === 0, stop.signal);
-    await Promise.race([told, isEmptied]);
+    await Promise.race([reported, isEmptied]);
     expect(cache.all('DisruptionPolicy').map(({ metadata }) => metadata.name)).toEqual(['keep']);
 
     kube.serve('DisruptionPolicy');

@@ -85,7 +85,7 @@ describe('leader election', () => {
     expect(lease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  test("a silent leader is waited for by the candidate's own clock, whatever the leader's clock says", async () => {
+  test("a candidate measures the lease of a silent leader by its own clock, not by the leader's renewTime", async () => {
     const spec = { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
     kube.put('Lease', { metadata: ref, spec: { ...spec, leaseTransitions: 4 } });
     contend('a');
@@ -110,7 +110,7 @@ describe('leader election', () => {
     expect(known).toEqual(['a', undefined]);
   });
 
-  test('a leader renews by one request, and reads the lease only where somebody else has written it', async () => {
+  test('a leader renews by one request, and reads the lease only after another client has written it', async () => {
     let reads = 0;
     const client: LeaderElectionOptions['client'] = {
       get: (kind, where) => {

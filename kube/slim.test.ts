@@ -3,7 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { createInterner } from './intern.js';
 import { slim } from './slim.js';
 
-/** A pod as the API server sends it, with everything that nobody here reads. */
+/** A pod as the API server sends it, with many fields that Stowage does not read. */
 const fatPod = (index: number, more: { nodeName?: string; cpu?: string } = {}): Pod =>
   ({
     apiVersion: 'v1',
