@@ -75,7 +75,7 @@ describe('refused NodeClaims of a NodePool', () => {
     expect(claimRefusalOf(textOf(refusal), 1, refusal.until + 600_000)).toBeUndefined();
   });
 
-  test('a refusal in an annotation excludes a NodePool for two minutes at most, whatever time it names', () => {
+  test('a refusal in an annotation excludes a NodePool for two minutes at most, even if it names a later time', () => {
     const forged = { generation: 1, times: 1, until: at + 1e12, message: 'x' };
     expect(claimRefusalOf(textOf(forged), 1, at)?.until).toBe(at + 120_000);
   });

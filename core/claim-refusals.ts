@@ -43,7 +43,7 @@ export function claimRefusalOf(
 ): ClaimRefusal | undefined {
   const refusal = parse(text);
   if (refusal?.generation !== (generation ?? 0) || refusal.until + rememberedMs <= now) return undefined;
-  // Bounded, whatever the annotation says.
+  // Bounded: users can write any time into the annotation.
   return { ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) };
 }
 

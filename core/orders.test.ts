@@ -11,7 +11,7 @@ describe('orders of people', () => {
   });
 
   test.each([
-    // What workflows tell each other under the same names.
+    // Signals between workflows, which have the same names.
     ['hold', [true]],
     ['expedite', [{ deadline: 1, reason: 'spot interruption' }]],
     ['expedite', []],

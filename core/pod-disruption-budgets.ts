@@ -54,7 +54,7 @@ function whyNever({ metadata, spec, status }: PodDisruptionBudget): string | und
   return `${asked} asks that ${desiredHealthy} of ${expectedPods} stay healthy`;
 }
 
-/** Why the spec of a PodDisruptionBudget never allows an eviction, whatever its pods do; undefined if it can allow one. */
+/** Why the spec of a PodDisruptionBudget never allows an eviction, in any state of its pods; undefined if it can allow one. */
 function whySpecNeverAllows({
   maxUnavailable,
   minAvailable,

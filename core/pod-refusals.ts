@@ -49,7 +49,7 @@ export function podRefusalsOf(text: string | undefined, now: number): readonly P
         .slice(0, mostKept)
         .filter(isRefusal)
         .filter(({ until }) => now < until + rememberedMs)
-        // Bounded, whatever the annotation says.
+        // Bounded: users can write any time into the annotation.
         .map((refusal) => ({ ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) }))
     );
   } catch {

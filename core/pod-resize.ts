@@ -25,7 +25,7 @@ export function withResizedRequests(pod: Pod): Pod {
   const { initContainers: first = [] } = spec;
   const containers = resized(spec.containers, status.containerStatuses);
   const initContainers = resized(first, status.initContainerStatuses);
-  // Without pod-level requests the pod's requests are the sum of its containers', whatever its status says.
+  // Without pod-level requests the pod's requests are the sum of its containers', also where its status has others.
   const { resources } = spec.resources?.requests === undefined ? spec : withStatus(spec, status, infeasible);
   const isChanged =
     resources !== spec.resources ||

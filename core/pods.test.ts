@@ -61,7 +61,7 @@ describe('an owner is compared by kind and API group (provisioning/owner-kinds)'
     expect(isReschedulable(pod({ metadata: { ...ending, ...owned('StatefulSet', foreign.StatefulSet) } }))).toBe(false);
   });
 
-  test.each(['apps/v1', 'apps/v1beta2'])('a DaemonSet of %s is recognised, whatever its version', (apiVersion) => {
+  test.each(['apps/v1', 'apps/v1beta2'])('a DaemonSet of any API version is recognised: %s', (apiVersion) => {
     expect(isProvisionable(pod({ metadata: owned('DaemonSet', apiVersion), status: unschedulable }))).toBe(false);
   });
 });

@@ -87,7 +87,7 @@ export function whyFailingPoolRests(
   if (of?.startsWith(`${generation ?? 0}/`) !== true) return undefined;
   const [last, before] = outcomes.toReversed();
   if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
-  // Bounded, whatever the annotation says.
+  // Bounded: users can write anything into the annotation.
   if (Math.abs(now - last.at) >= poolBackOffMs) return undefined;
   return `backs off until ${timeText(last.at + poolBackOffMs)}, because its last node ${whyNoNode(last)}`;
 }

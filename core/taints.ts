@@ -2,7 +2,7 @@ import type { Node, Taint, Toleration } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import { int64Of } from './int64.js';
 
-/** Whether the node has a taint of this key, whatever its effect. */
+/** Whether the node has a taint of this key, with any effect. */
 export function hasTaint({ spec }: Pick<Node, 'spec'>, { key }: Pick<Taint, 'key'>): boolean {
   return spec?.taints?.some((taint) => taint.key === key) ?? false;
 }

@@ -8,8 +8,8 @@ test.each([
   ['2026-01-05T14:00:00+02:00', '2026-01-05T12:00:00Z'],
   ['soon', 'soon'],
   [Number.POSITIVE_INFINITY, 'Infinity'],
-])('%s is written to the second, in UTC', (at, told) => {
-  expect(timeText(at)).toBe(told);
+])('%s is written to the second, in UTC', (at, expected) => {
+  expect(timeText(at)).toBe(expected);
 });
 
 const seconds = (value: number): { toNumber(): number } => ({ toNumber: () => value });
