@@ -24,15 +24,15 @@ test("every resource of a registered node is reported to the cloud with its clai
     status: { capacity: reported },
   });
   await world.synced();
-  const told: object[] = [];
+  const learned: object[] = [];
   const cloud = Object.assign(Object.create(world.deps.cloud) as typeof world.deps.cloud, {
-    learnCapacity: (observed: object) => void told.push(observed),
+    learnCapacity: (observed: object) => void learned.push(observed),
   });
 
   learnCapacity({ ...world.deps, cloud });
 
   const gib = 2 ** 30;
-  expect(told).toMatchObject([
+  expect(learned).toMatchObject([
     {
       ...{ instanceType: 'm7i.large', imageId: 'ami', nodeClassHash: 'h' },
       capacity: { 'ephemeral-storage': 20000 * 2 ** 20 },

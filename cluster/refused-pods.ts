@@ -20,7 +20,7 @@ type Deps = Pick<ClusterDeps, 'cache' | 'now'>;
  * busy or stopped.
  */
 const patienceMs = 10 * 60_000;
-/** Upper limit, whatever changes there. */
+/** Upper limit, however often the node changes. */
 const longestMs = 60 * 60_000;
 
 /**
