@@ -127,7 +127,7 @@ export interface CloudAccount {
   readonly place: string;
   /** The cloud's clock, milliseconds since the epoch; undefined if its response has no time. */
   time(): Promise<number | undefined>;
-  /** Resolves if the cloud accepts the credentials, whatever they permit; otherwise throws its error. */
+  /** Resolves if the cloud accepts the credentials, also those without permissions; otherwise throws its error. */
   authenticate(): Promise<void>;
   /** Tries every reading call of the provider: by permission, the error if refused, undefined if allowed. */
   permissions(): Promise<ReadonlyMap<string, DomainError | undefined>>;

@@ -32,7 +32,7 @@ export class Cached<T> {
     return age >= 0 && age < this.ttlMs;
   }
 
-  /** Reloads whatever the age; joins a load in progress. */
+  /** Reloads at any age; joins a load in progress. */
   refresh(): Promise<T> {
     this.loading ??= this.load()
       .then((content) => {

@@ -10,7 +10,7 @@ export interface ErrorRow {
    * Karpenter. Absent: `LaunchFailed`.
    */
   readonly reason?: string;
-  /** Whether the caller is refused, whatever the call: expired credentials, a wrong signature, a wrong clock. */
+  /** Whether the caller is refused, at any call: expired credentials, a wrong signature, a wrong clock. */
   readonly ofCaller?: true;
 }
 

@@ -35,7 +35,7 @@ export function isProfileUnknown(error: unknown): boolean {
   return errorRow('', message)?.reason === 'InstanceProfileNameInvalid';
 }
 
-/** Whether the caller was refused, whatever the call and its arguments; the next call may have other credentials. */
+/** Whether the caller was refused, not this call or its arguments; the next call may have other credentials. */
 export function isOfCaller(error: unknown): boolean {
   return errorRow(awsCode(error), '')?.ofCaller === true;
 }

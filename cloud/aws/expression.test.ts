@@ -80,7 +80,7 @@ describe('kubelet settings by expression', () => {
     expect(resolvedKubelet(plain, info, 58)).toBe(plain);
   });
 
-  test('that cannot be parsed are reported by field, whatever the type', () => {
+  test('that cannot be parsed are reported by field, before an instance type is known', () => {
     const kubelet = {
       maxPods: 'vcpus > 4',
       kubeReserved: { cpu: 'vcpus *', memory: '1Gi', pid: '1 / 0' },

@@ -63,8 +63,8 @@ export function evaluate(source: string, variables: Variables): Value {
 }
 
 /**
- * Throws `ExpressionError` if an expression over variables of these kinds does not give a number, whatever their
- * values.
+ * Throws `ExpressionError` if an expression over variables of these kinds does not give a number for all
+ * values of them.
  */
 export function checkReadable(source: string, kinds: Kinds): void {
   const { kind } = read(source, kinds);

@@ -14,7 +14,7 @@ interface FamilyTraits {
   /** Whether ENIs limit the number of pods; otherwise 110. */
   readonly eniLimitsPods: boolean;
   readonly podsPerCore: boolean;
-  /** Whether memory reserved for kubelet follows the ENI pod limit, whatever `maxPods` is. */
+  /** Whether memory reserved for kubelet follows the ENI pod limit, also where `maxPods` is set. */
   readonly memoryReservedByEniPods: boolean;
   /** Whether kubelet registers the taints, so that Stowage must not write them to the Node. */
   readonly kubeletTaints: boolean;

@@ -13,8 +13,8 @@ function isCapacity(code: string): boolean {
 }
 
 /**
- * Reported as `InsufficientInstanceCapacity`: a spread group takes a limited number of instances per zone, whatever
- * their type.
+ * Reported as `InsufficientInstanceCapacity`: a spread group takes a limited number of instances per zone, of
+ * all types together.
  */
 const spreadGroupFull = 'limit of instances in this spread placement group';
 

@@ -34,7 +34,7 @@ test('parallel calls that EC2 answers slowly have separate sockets', async () =>
   const endpoint = await listen(
     http.createServer((_, response) => {
       held.push(response);
-      // Nobody is answered before all have asked.
+      // No request is answered before all have arrived.
       if (held.length === many) for (const each of held) each.end(empty);
     }),
   );
@@ -44,7 +44,7 @@ test('parallel calls that EC2 answers slowly have separate sockets', async () =>
   expect(held).toHaveLength(many);
 });
 
-/** A certificate of its own authority for this host, and its key. */
+/** A self-signed certificate for this host, and its key. */
 function certificate(): { cert: string; key: string } {
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   const [cert, key] = [join(folder, 'crt'), join(folder, 'key')];
@@ -92,7 +92,7 @@ describe('a proxy', () => {
     const proxy = http.createServer().on('connect', (request, socket) => {
       asked.push(request.url, request.headers['proxy-authorization']);
       socket.once('data', (first: Buffer) => {
-        // A TLS handshake: what AWS is told is not for the proxy.
+        // A TLS handshake: the proxy cannot read requests to AWS.
         asked.push(String(first[0]));
         socket.destroy();
       });

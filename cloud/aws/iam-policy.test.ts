@@ -54,7 +54,7 @@ describe('the IAM policy', () => {
     expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144);
   });
 
-  test("changes only instance profiles below the cluster's path, whatever tags a request has", () => {
+  test("changes only instance profiles below the cluster's path, also for a request with the cluster's tags", () => {
     const changes = policy.Statement.filter(({ Action }) =>
       Action.some((action) => /^iam:(Create|Tag|Add|Remove|Delete)/.test(action)),
     );

@@ -53,7 +53,7 @@ describe('the sweep of launch templates', () => {
   });
 });
 
-/** EC2 that does not list yet what was made; `missing` are the templates that somebody else deleted. */
+/** EC2 that does not list new templates yet; `missing`: templates that another client deleted. */
 function lagging() {
   const there = new Set<string>();
   const missing = new Set<string>();
@@ -118,7 +118,7 @@ describe('the end of a node class', () => {
     expect([...there]).toEqual([]);
   });
 
-  test('counts a template deleted by somebody else as gone, though EC2 denies the call', async () => {
+  test('counts a template deleted by another client as gone, though EC2 denies the call', async () => {
     const { there, missing, templates, make } = lagging();
     const [gone = ''] = await make('default', 'ami-1', 'ami-2');
     missing.add(gone);

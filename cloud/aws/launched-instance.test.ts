@@ -33,7 +33,7 @@ const request = {
   nodeClass: { metadata: { name: 'default' }, spec: {} },
 } as unknown as Ec2LaunchRequest;
 
-/** What the claim is told of an instance whose launch gave no answer. */
+/** The answer of CreateFleet was lost; the instance is found by its tags. */
 describe('an instance found from an earlier launch is labelled with its own properties (invariants/one-instance)', () => {
   test.each<[string, Partial<Ec2Instance>, Record<string, string>, number | undefined]>([
     [

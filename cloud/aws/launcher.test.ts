@@ -93,9 +93,9 @@ describe('a launch that fails', () => {
       'SecurityGroupSubnetVPCMismatch',
     ],
   ])('by %s (%s) is reported as %s, wherever EC2 puts the error', async (code, words, reason) => {
-    const told = { message: expect.stringContaining(words), details: { reason } };
-    await expect(launch(() => [failure(code, words)])).rejects.toMatchObject(told);
-    await expect(launch(() => refusal(code, words, 'ec2:CreateFleet'))).rejects.toMatchObject(told);
+    const expected = { message: expect.stringContaining(words), details: { reason } };
+    await expect(launch(() => [failure(code, words)])).rejects.toMatchObject(expected);
+    await expect(launch(() => refusal(code, words, 'ec2:CreateFleet'))).rejects.toMatchObject(expected);
   });
 
   test('a launch that fails by an unknown error has its message and no reason', async () => {

@@ -232,7 +232,7 @@ export class Launcher {
 
   /**
    * Counts a launched instance against its reservation. If there was no capacity, the reservation counts as used up,
-   * whatever EC2 said before.
+   * also where EC2 listed free instances before.
    */
   private settleReservations(options: readonly LaunchOption[], { launched, verdict }: StageOutcome): void {
     const used = launched?.labels[awsLabels.capacityReservationId];

@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { Limiter } from './caller.js';
 
-/** A clock that stands until someone sleeps, and then jumps to the end of the sleep. */
+/** A clock that advances only by sleeps, each at once to its end. */
 function steppingClock(): Clock & { time: number } {
   const clock = {
     time: 0,

@@ -83,7 +83,7 @@ describe('Prices', () => {
     ['cn-northwest-1', {}, 'estimate', 0.7091, 'those of cn-north-1 times 0.7'],
   ] as const)(
     '%s without a Pricing API has list prices that are built in',
-    async (region, more, source, price, told) => {
+    async (region, more, source, price, warning) => {
       const problems: string[] = [];
       const { prices, state } = subject({ region, ...more, onProblem: (problem) => problems.push(problem) });
       state.away = true;
@@ -92,7 +92,7 @@ describe('Prices', () => {
       await prices.current();
       expect([onDemand['m5.large'], spot]).toEqual([price, {}]);
       expect(prices.status).toMatchObject({ source, onDemandAt });
-      expect(problems.filter((problem) => problem.includes('built in'))).toEqual([expect.stringContaining(told)]);
+      expect(problems.filter((problem) => problem.includes('built in'))).toEqual([expect.stringContaining(warning)]);
     },
   );
 

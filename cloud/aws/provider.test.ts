@@ -231,7 +231,7 @@ describe('drift of an instance (drift/node-class)', () => {
     ['one for such with accelerators alone', arm, [image('ami-2', 'arm64', gpus)], 'AMIDrift'],
     ['one for it', arm, [image('ami-1', 'amd64'), image('ami-2', 'arm64')], undefined],
     ['none at all', arm, [], undefined],
-    ['none for it, as far as a claim without labels tells', {}, [image('ami-2', 'amd64')], undefined],
+    ['none for it, and the claim has no labels that say so', {}, [image('ami-2', 'amd64')], undefined],
   ])('a machine whose node class has now %s', (_case, own, amis, expected) => {
     const claimed = { metadata: { labels: own } } as NodeClaim;
     const of = instance({ instanceType: 'm6g.large', imageId: 'ami-1' });

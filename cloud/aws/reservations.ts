@@ -60,7 +60,7 @@ export class Reservations {
   }
 
   /**
-   * Whether it is a capacity block that nodes must leave now, whatever node class selects it
+   * Whether it is a capacity block that nodes must leave now, selected by any node class
    * (reserved-capacity/block-ends).
    */
   isEnding(id: string): Promise<boolean> {

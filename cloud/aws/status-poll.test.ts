@@ -7,12 +7,12 @@ import { pollInstanceStatus } from './status-poll.js';
 const firstQuestion = 'event.code';
 const names = ({ Filters = [] }: DescribeInstanceStatusCommandInput): string => Filters.map(({ Name }) => Name).join();
 
-/** Polls until `answers` are used up, one for each look; tells when each look began and what was told. */
-async function poll(answers: readonly (Error | undefined)[]): Promise<{ at: number[]; told: string[] }> {
+/** Polls until `answers` are used up, one for each poll; returns when each poll began, and the reported problems. */
+async function poll(answers: readonly (Error | undefined)[]): Promise<{ at: number[]; problems: string[] }> {
   const clock = steppingClock();
   const abort = new AbortController();
   const at: number[] = [];
-  const told: string[] = [];
+  const problems: string[] = [];
   const describeInstanceStatus = (input: DescribeInstanceStatusCommandInput): Promise<never> => {
     if (names(input) !== firstQuestion) return Promise.resolve({ InstanceStatuses: [] } as never);
     const answer = answers[at.length];
@@ -21,11 +21,11 @@ async function poll(answers: readonly (Error | undefined)[]): Promise<{ at: numb
     return answer === undefined ? Promise.resolve({ InstanceStatuses: [] } as never) : Promise.reject(answer);
   };
   await pollInstanceStatus(
-    { calls: { describeInstanceStatus }, clock, onProblem: (message) => told.push(message) },
+    { calls: { describeInstanceStatus }, clock, onProblem: (message) => problems.push(message) },
     () => Promise.resolve(),
     abort.signal,
   );
-  return { at, told };
+  return { at, problems };
 }
 
 const minutes = (times: readonly number[]): number[] => times.map((time) => time / 60_000);
@@ -33,15 +33,15 @@ const denied = refusal('UnauthorizedOperation', 'no', 'ec2:DescribeInstanceStatu
 const expired = refusal('ExpiredToken', 'the token is expired', 'ec2:DescribeInstanceStatus', 403);
 
 test('status poll: an expired token ends nothing, and the next look is a minute later', async () => {
-  const { at, told } = await poll([undefined, expired, undefined, undefined]);
+  const { at, problems } = await poll([undefined, expired, undefined, undefined]);
   expect(minutes(at)).toEqual([0, 1, 2, 3]);
-  expect(told).toHaveLength(1);
+  expect(problems).toHaveLength(1);
 });
 
 test('status poll: a denied call is retried at growing intervals, and reported once', async () => {
-  const { at, told } = await poll([...Array<Error>(8).fill(denied), undefined, undefined]);
+  const { at, problems } = await poll([...Array<Error>(8).fill(denied), undefined, undefined]);
   expect(minutes(at)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 184]);
-  expect(told).toEqual([expect.stringContaining('ec2:DescribeInstanceStatus')]);
+  expect(problems).toEqual([expect.stringContaining('ec2:DescribeInstanceStatus')]);
 });
 
 const passed = { Status: 'ok' as const };

@@ -67,8 +67,8 @@ describe('the address of the DNS service', () => {
     ['AL2023', `clusterDNS:\n        - ${clusterDns}`],
     ['Bottlerocket', `cluster-dns-ip = "${clusterDns}"`],
     ['Windows2022', `-DNSClusterIP '${clusterDns}'`],
-  ])('is given to %s nodes, which would guess it otherwise', async (amiFamily, told) => {
-    await expect(rendered({ amiFamily }, { clusterDns })).resolves.toContain(told);
+  ])('is given to %s nodes, which would guess it otherwise', async (amiFamily, option) => {
+    await expect(rendered({ amiFamily }, { clusterDns })).resolves.toContain(option);
     await expect(rendered({ amiFamily })).resolves.not.toMatch(/dns-cluster-ip|cluster-dns-ip|DNSClusterIP|clusterDNS/);
   });
 

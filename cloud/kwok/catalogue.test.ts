@@ -53,7 +53,7 @@ describe('parseCatalogue', () => {
     expect(offeringLabels(parse(large))).toEqual(['karpenter.sh/capacity-type', 'topology.kubernetes.io/zone']);
   });
 
-  test('matches keys whatever their case, and null as absent', () => {
+  test('matches keys in upper and lower case, and null as absent', () => {
     const [type] = parse({
       NAME: 'c-4x-arm64-linux',
       Architecture: 'arm64',

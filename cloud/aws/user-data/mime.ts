@@ -25,7 +25,7 @@ function boundaryFor(parts: readonly MimePart[]): string {
   return boundary;
 }
 
-/** End of the headers. Scans white space only once, whatever its length. */
+/** End of the headers. Scans white space only once, in linear time. */
 const blankLine = /\n[^\S\n]*\n/;
 
 /** Whether a text starts like a MIME document, rather than a script or YAML. */
