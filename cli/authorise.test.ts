@@ -50,7 +50,7 @@ const unavailable = (): ReturnType<typeof apiServer> => ({
 });
 
 describe('an order of a person', () => {
-  test("is recorded under the caller's Kubernetes user, whatever --as says (authorization/actor)", async () => {
+  test("is recorded under the caller's Kubernetes user, also with --as (authorization/actor)", async () => {
     const kube = apiServer(rolesOf('stowage-orders'));
 
     expect(await actorOf(kube, rights.order)).toBe('ann');
@@ -79,10 +79,10 @@ describe('an order of a person', () => {
     expect(allowed.flat()).toEqual(may);
   });
 
-  test.each(['', '  '])('on behalf of nobody (--as %j) is refused before the API server is asked', async (nobody) => {
+  test.each(['', '  '])('with an empty --as (%j) is refused before the API server is asked', async (as) => {
     const refused = '--as is empty: give the name of the person for whom you act, or omit it';
-    await expect(authorise(target, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
-    await expect(actorOf(unavailable(), rights.order, nobody)).rejects.toThrow(new UsageError(refused));
+    await expect(authorise(target, rights.order, as, unavailable)).rejects.toThrow(new UsageError(refused));
+    await expect(actorOf(unavailable(), rights.order, as)).rejects.toThrow(new UsageError(refused));
   });
 
   test('without the right is refused, naming the missing right (authorization/orders)', async () => {

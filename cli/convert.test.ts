@@ -216,7 +216,7 @@ describe('stowage convert: old YAML becomes v1', () => {
 
   test('workloads are kept as they are, except for renamed labels and annotations', () => {
     const { yaml, objects } = run(sample('17-whole-cluster-file'));
-    expect(yaml).toContain('name: shop   # kept as it stands');
+    expect(yaml).toContain('name: shop   # kept as it is');
     expect(yaml).toContain('karpenter.sh/do-not-disrupt: "true" # long running');
     expect(objects[1].spec.template.spec).toMatchObject({
       nodeSelector: { 'karpenter.sh/nodepool': 'shop' },

@@ -88,8 +88,8 @@ describe('the workflow that a name in an order means', () => {
   });
 
   test('of nothing known is refused; without the API server the error says that it may be a node', async () => {
-    await expect(findWorkflow(target(), 'nobody', 'abort')).rejects.toThrow(
-      /^"nobody" is no workflow id, and nothing is under way for a NodeClaim or NodePool of that name\. Whether it is a node cannot be read: .*ECONNREFUSED.*\. Give its NodeClaim or the workflow id/,
+    await expect(findWorkflow(target(), 'nosuch', 'abort')).rejects.toThrow(
+      /^"nosuch" is no workflow id, and nothing is under way for a NodeClaim or NodePool of that name\. Whether it is a node cannot be read: .*ECONNREFUSED.*\. Give its NodeClaim or the workflow id/,
     );
   });
 });
@@ -119,25 +119,25 @@ describe('the workflow that an order about a node goes to', () => {
 
   const refused: [string, NodeOrder, Found[], string][] = [
     [
-      'nothing is there',
+      'abort where no workflow runs for the name',
       'abort',
       [],
       '"node-1" is no workflow id, and nothing is under way for a node or NodePool of that name',
     ],
     [
-      'it is too late',
+      'abort where all workflows drain already',
       'abort',
       [found('consolidate', 'draining'), found('terminate', 'draining')],
-      'nothing can be taken back any more for "node-1":\n  prod/consolidate/1 (draining)\n  prod/terminate/1 (draining)',
+      'nothing can be aborted any more for "node-1":\n  prod/consolidate/1 (draining)\n  prod/terminate/1 (draining)',
     ],
     [
-      'nobody asks',
+      'reject where no approval is awaited',
       'reject',
       [found('consolidate', 'launching')],
       'nothing waits for approval for "node-1":\n  prod/consolidate/1 (launching)',
     ],
     [
-      'two could',
+      'abort where two workflows could be meant',
       'abort',
       [found('consolidate', 'launching'), { ...found('consolidate', 'validating'), workflowId: 'prod/consolidate/2' }],
       'several workflows are about "node-1"; name one of them:\n  prod/consolidate/1 (launching)\n  prod/consolidate/2 (validating)',

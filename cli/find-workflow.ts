@@ -60,7 +60,7 @@ export function chooseWorkflow(subject: string, order: NodeOrder, all: readonly 
 const cannot: Readonly<Record<NodeOrder, string>> = {
   approve: 'nothing waits for approval',
   reject: 'nothing waits for approval',
-  abort: 'nothing can be taken back any more',
+  abort: 'nothing can be aborted any more',
   hold: 'nothing can be held any more',
   expedite: 'nothing is under way that could be expedited',
   retry: 'nothing is under way that could be tried again',

@@ -163,7 +163,7 @@ const said: Readonly<Record<OrderName, string>> = {
   rollback: 'Rolled back',
 };
 
-const saidOf = (name: OrderName, { on }: Pick<Input, 'on'>): string => (on === false ? 'Let go on:' : said[name]);
+const saidOf = (name: OrderName, { on }: Pick<Input, 'on'>): string => (on === false ? 'Released:' : said[name]);
 
 function inputOf(name: OrderName, { because, within, off, force }: OrderOptions): Omit<Input, 'actor'> {
   const deadline = within === undefined ? undefined : Date.now() + lengthOf(within);

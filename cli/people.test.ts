@@ -318,7 +318,7 @@ Next
     );
   });
 
-  test('prints the parts of a question whatever text they contain, and the question alone where no worker answers', () => {
+  test('prints the parts of a question also where they contain colons, and the question alone where no worker answers', () => {
     const question = {
       ...{ what: 'approval to repair node-1 (X: yes it is)', yes: 'takes the steps Replace; Force: yes' },
       ...{ unanswered: 'it is approved', until: '2026-01-06T12:00:00.000Z' },

@@ -33,7 +33,7 @@ describe('stowage reconsider', () => {
         metadata.annotations?.[annotations.reconsidered],
       ]);
 
-    // A node goes by its own name as well as by its NodeClaim's.
+    // --node accepts the name of the node or of its NodeClaim.
     expect(await undoInKubernetes(kube, { ...ann, node: 'node-a' })).toEqual(['NodeClaim a expires again.']);
     expect(await undoInKubernetes(kube, { ...ann, nodePool: 'pool-b' })).toEqual([
       'The rollout of NodePool pool-b may begin again.',

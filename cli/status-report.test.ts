@@ -71,7 +71,7 @@ function fakeClient(open: readonly Open[], answers = true): { client: Client; as
     most = Math.max(most, (now += 1));
     await Promise.resolve();
     now -= 1;
-    if (!answers) throw new Error('nobody');
+    if (!answers) throw new Error('no worker');
     return { phase: 'asked', facts: {} };
   };
   const attributesOf = (one: Open) => ({

@@ -96,7 +96,7 @@ function finalizerRelease({ metadata }: KubernetesObject, finalizer: string): Re
   const present = metadata.finalizers ?? [];
   if (!present.includes(finalizer)) return undefined;
   if (metadata.deletionTimestamp !== undefined) {
-    return { kept: `is being deleted and keeps the finalizer ${finalizer}: what it stands for still runs` };
+    return { kept: `is being deleted and keeps the finalizer ${finalizer}: its instance still runs` };
   }
   return {
     patch: {

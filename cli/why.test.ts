@@ -31,8 +31,8 @@ describe('why: the answer comes first', () => {
       'may go: nothing forbids it, and …',
     ],
     ['it is being disrupted', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is being disrupted: Empty: w'],
-    ['nobody answers', { verdict: { unknown: 'no worker' } }, 'is ready; whether it may go is not known: no worker'],
-    ['nobody is asked', {}, 'is ready'],
+    ['no worker answers', { verdict: { unknown: 'no worker' } }, 'is ready; whether it may go is not known: no worker'],
+    ['no worker is asked', {}, 'is ready'],
     [
       'it cannot be launched',
       {

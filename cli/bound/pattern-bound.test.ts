@@ -99,7 +99,7 @@ test('patternBound: the bound is never above the lowest price of random problems
       const { bound, relaxation } = patternBound(problem, work);
       expect(bound).toBeLessThanOrEqual(least * (1 + 1e-6));
       expect(bound).toBeLessThanOrEqual(relaxation * (1 + 1e-6));
-      // Where the work suffices it is as good as the linear program.
+      // With enough work it equals the optimum of the linear program.
       if (work === units) expect(bound).toBeGreaterThan(relaxation * 0.999);
     }),
     { numRuns: 300 },

@@ -91,7 +91,7 @@ interface Proof {
   readonly leavesOut: readonly string[];
 }
 
-/** Lower bound for the pods that the plan places, whatever its price. `units`: the work limit. */
+/** Lower bound for the pods that the plan places; it does not use the plan's price. `units`: the work limit. */
 export function proofOf(compiled: Compiled, plan: Plan, units: number, boundFor: BoundFor): Proof {
   const working = new WorkingPlan(compiled);
   const placedClassOf = placedClasses(compiled, plan, boundFor);

@@ -183,7 +183,7 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
   const kubelet = kubeletOf(inner, 'kubelet') ?? kubeletOf(inner, 'kubeletConfiguration');
   const own = inner.text('expireAfter');
   if (own !== undefined && disruption.expireAfter !== undefined) {
-    spec.notes.lost('spec.disruption.expireAfter', `spec.template.spec.expireAfter ${own} stands already`);
+    spec.notes.lost('spec.disruption.expireAfter', `spec.template.spec.expireAfter ${own} is used instead`);
   }
   const templateSpec = present({
     taints: inner.list('taints'),

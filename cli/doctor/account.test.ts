@@ -67,7 +67,7 @@ describe('doctor check cloud-launch', () => {
     status: 'True' as const,
   }));
   kube.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions } });
-  const told = (status: 'True' | 'False' | 'Unknown', reason = 'Why') => ({
+  const dryRun = (status: 'True' | 'False' | 'Unknown', reason = 'Why') => ({
     tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status, reason, message: 'because' }),
   });
 
@@ -76,19 +76,19 @@ describe('doctor check cloud-launch', () => {
       state: 'ok',
       found: 'EC2 would launch from 1 node class',
     });
-    expect(await launchCheck(account(told('False')), kube).run()).toMatchObject({
+    expect(await launchCheck(account(dryRun('False')), kube).run()).toMatchObject({
       state: 'failed',
       found: 'EC2NodeClass default: Why: because',
       mend: expect.stringContaining('deploy/iam-policy.json'),
     });
-    expect(await launchCheck(account(told('Unknown')), kube).run()).toMatchObject({
+    expect(await launchCheck(account(dryRun('Unknown')), kube).run()).toMatchObject({
       state: 'warning',
       found: 'EC2NodeClass default: Why: because',
     });
   });
 
   test('is ok, and says so, where the launch template does not exist yet', async () => {
-    expect(await launchCheck(account(told('Unknown', 'LaunchTemplateNotFound')), kube).run()).toEqual({
+    expect(await launchCheck(account(dryRun('Unknown', 'LaunchTemplateNotFound')), kube).run()).toEqual({
       state: 'ok',
       found: 'EC2 would make a launch template for default; a launch can be tried only once the first node needs it',
       mend: '',

@@ -4,7 +4,7 @@ import { createFakeKube } from '../../test/simulation/kube/fake.js';
 
 const second = 1000;
 
-/** The verdict on a clock that showed `asked` and `answered` while the server told `other`, in seconds. */
+/** The verdict on a clock that showed `asked` and `answered` while the server answered `other`, in seconds. */
 function verdict(asked: number, other: number | undefined, answered: number) {
   const looks = [asked * second, answered * second];
   const time = () => Promise.resolve(other === undefined ? undefined : other * second);

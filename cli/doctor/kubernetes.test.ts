@@ -153,11 +153,11 @@ async function run(check: Check): Promise<CheckOutcome> {
 }
 
 describe('doctor check operator', () => {
-  test('fails where nobody holds the lease or it has expired, and is ok with a leader', async () => {
+  test('fails where the lease has no holder or has expired, and is ok with a leader', async () => {
     const kube = createFakeKube();
     expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({
       state: 'failed',
-      found: 'nobody holds the lease stowage/stowage-leader-election',
+      found: 'no operator holds the lease stowage/stowage-leader-election',
     });
     lease(kube, ownLease, 60_000);
     expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({ state: 'failed' });

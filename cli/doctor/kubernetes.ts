@@ -34,7 +34,7 @@ export function operatorCheck(kube: Kube, lease: NamespacedName, clock: LimiterC
         return warning(`${holder} leads, and ${failing.subject}: ${failing.why}`, failing.then);
       }
       return failed(
-        `nobody holds the lease ${lease.namespace}/${lease.name}`,
+        `no operator holds the lease ${lease.namespace}/${lease.name}`,
         'start an operator (stowage run --role operator), or see /readyz?verbose of those that run',
       );
     },

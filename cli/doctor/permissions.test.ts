@@ -71,7 +71,7 @@ describe('doctor check permissions', () => {
 
     test.each([
       ['no DisruptionPolicy', []],
-      ['one that only tells', [{ spec: { drainEscalation: [{ after: '10m', action: 'Notify' }] } }]],
+      ['one whose only step is Notify', [{ spec: { drainEscalation: [{ after: '10m', action: 'Notify' }] } }]],
     ])('is not required with %s', async (_, policies) => {
       const { kube, asked } = server(own, isOfRestarts, policies);
 
@@ -135,7 +135,7 @@ const namespaces = { own: 'stowage', karpenter: 'kube-system' };
 const people = /^stowage(-forced)?-orders$/;
 
 test('deploy/rbac.yaml grants no verb that Stowage never sends', () => {
-  // It has GET, POST, PATCH and DELETE; `update` on finalizers is what admission asks of whoever sets owner references.
+  // It has GET, POST, PATCH and DELETE; `update` on finalizers is required by admission (OwnerReferencesPermissionEnforcement) to set owner references.
   const unused = roles.flatMap(({ rules }) =>
     rules.filter(
       ({ verbs, resources }) => verbs.includes('update') && !resources.every((r) => r.endsWith('/finalizers')),

@@ -116,7 +116,7 @@ function pauseText(step: Step): string | undefined {
 function defaultText(step: Step, isAnswered: boolean): string | undefined {
   const phase = phaseOf(step);
   if (isAnswered || (phase !== 'approved' && phase !== 'rejected')) return undefined;
-  return `${phase}, for nobody answered in time`;
+  return `${phase}: no answer in time`;
 }
 
 /** Progress of a termination, by the first call of an activity. */

@@ -23,7 +23,7 @@ const did = (name: string, result?: unknown, input: unknown = {}): Draft => ({
 });
 const done = (result: unknown): Draft => ({ is: 'ended', how: 'completed', result });
 
-const told = (kind: WorkflowKind, drafts: readonly Draft[], pods: readonly string[] = []): readonly string[] =>
+const textsOf = (kind: WorkflowKind, drafts: readonly Draft[], pods: readonly string[] = []): readonly string[] =>
   lifeEntries([{ kind, workflowId: `c/${kind}/1`, runId: '1', steps: steps(...drafts) }], {
     claimName: 'a-1',
     pods,
@@ -179,13 +179,13 @@ describe("history: a workflow's result in words", () => {
       ],
     ],
     [
-      'a command that nobody answers for',
+      'a command whose approval is not answered in time',
       'consolidate',
       [asks(true), asks(false), phase('approved'), phase('waiting for its turn')],
-      ['a person is asked for approval', 'approved, for nobody answered in time', 'waits for its turn'],
+      ['a person is asked for approval', 'approved: no answer in time', 'waits for its turn'],
     ],
     [
-      'orders by nobody, which are refused',
+      'orders without an actor, which are refused, are left out',
       'consolidate',
       [
         asks(true),
@@ -195,7 +195,7 @@ describe("history: a workflow's result in words", () => {
         asks(false),
         phase('rejected'),
       ],
-      ['a person is asked for approval', 'rejected, for nobody answered in time'],
+      ['a person is asked for approval', 'rejected: no answer in time'],
     ],
     [
       'a command that is withdrawn',
@@ -255,7 +255,7 @@ describe("history: a workflow's result in words", () => {
       ],
     ],
     [
-      'a run that somebody terminated',
+      'a terminated run',
       'expire',
       [{ is: 'ended', how: 'terminated', why: 'by hand' }],
       ['workflow expire terminated: by hand'],
@@ -267,7 +267,7 @@ describe("history: a workflow's result in words", () => {
       ['termination began (unknown)', 'drain expedited by another workflow', 'escalation: rollouts restarted: none'],
     ],
   ])('%s', (_what, kind, drafts, expected) => {
-    expect(told(kind, drafts, kind === 'launch' ? ['shop/web-1'] : [])).toEqual(expected);
+    expect(textsOf(kind, drafts, kind === 'launch' ? ['shop/web-1'] : [])).toEqual(expected);
   });
 
   test('a continued run repeats nothing', () => {

@@ -223,11 +223,11 @@ describe('history of a node in Kubernetes', () => {
 });
 
 test('history of an unknown name fails, and says what was looked up', async () => {
-  const asked = knownLife(sources(), 'nobody');
+  const asked = knownLife(sources(), 'nosuch');
 
   await expect(asked).rejects.toBeInstanceOf(UsageError);
   await expect(asked).rejects.toThrow(
-    'nothing is known of "nobody" in cluster stowage-local: no NodeClaim in Kubernetes has that name, that Node or that instance, ' +
+    'nothing is known of "nosuch" in cluster stowage-local: no NodeClaim in Kubernetes has that name, that Node or that instance, ' +
       'and no workflow in Temporal is about such a NodeClaim or instance, nor any of the newest 500 launches and terminations about such a Node (a workflow is kept for 3 days after its end)',
   );
 });

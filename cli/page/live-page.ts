@@ -5,7 +5,7 @@ import { publishedDecisions } from './decisions.js';
 import { messageOf } from '../../core/error-message.js';
 import type { PageChange, PageDecision, PageNode, PagePoint, PageSnapshot } from './snapshot.js';
 
-/** How often Temporal is read while somebody watches. */
+/** How often Temporal is read while a page is open. */
 const engineMs = 10_000;
 /** Changes of the cluster are sent at most this often. */
 const sendMs = 1000;

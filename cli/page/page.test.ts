@@ -146,7 +146,7 @@ describe('what is drawn', () => {
   });
 });
 
-test('the price over time is kept without asking Temporal, which counts each query, while nobody watches', async () => {
+test('without an open page the price over time is kept, and Temporal is not queried', async () => {
   const world = await createActivityWorld();
   const clock = FakeTimers.install({ toFake: ['setInterval', 'clearInterval'] });
   const stop = new AbortController();

@@ -151,7 +151,7 @@ function tables(report: ActivityReport): string[] {
   return [
     table('By reason', reasonHead, reasonRows(report), 'Nothing was disrupted.'),
     table('What was forced', ['At', 'NodePool', 'NodeClaim', 'By', 'What'], forcedRows(report), 'Nothing was forced.'),
-    table('What people ordered', ['At', 'Order', 'About', 'By', 'Because'], orderRows(report), 'Nobody gave an order.'),
+    table('What people ordered', ['At', 'Order', 'About', 'By', 'Because'], orderRows(report), 'No orders.'),
     table(
       'What was done',
       ['Ended', 'What', 'NodePool', 'NodeClaim', 'Reason', 'Outcome', 'Took'],

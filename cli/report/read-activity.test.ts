@@ -73,17 +73,17 @@ test('report: reads the histories of workflows that take orders once, closed or 
     { id: 'provision', status: 'CONTINUED_AS_NEW' },
   ]);
 
-  const told = await readActivity({ client, cluster: 'prod', since: now - 3_600_000, now });
+  const activity = await readActivity({ client, cluster: 'prod', since: now - 3_600_000, now });
 
   expect(read.sort()).toEqual(['consolidate/1', 'disrupt', 'disrupt/old', 'expire/9', 'terminate/1']);
-  expect(told.orders.map(({ by }) => by).sort()).toEqual(['ann', 'bob', 'eve', 'joe']);
-  expect(told.rows.map(({ workflowId, outcome }) => [workflowId, outcome])).toEqual([
+  expect(activity.orders.map(({ by }) => by).sort()).toEqual(['ann', 'bob', 'eve', 'joe']);
+  expect(activity.rows.map(({ workflowId, outcome }) => [workflowId, outcome])).toEqual([
     ['prod/terminate/1', 'terminated'],
     ['prod/consolidate/1', 'done'],
     ['prod/launch/1', 'initialized'],
     ['prod/expire/1', 'gone'],
   ]);
-  expect(told.notes).toEqual(['1 history could not be read.']);
+  expect(activity.notes).toEqual(['1 history could not be read.']);
 });
 
 const at = Date.parse('2026-01-05T12:00:00Z');
@@ -94,10 +94,10 @@ const attributes: Step = {
   ...{ is: 'attributes', at },
   values: { StowageNodeClaim: 'default-abc', StowageNodePool: 'default' },
 };
-const told = (...runs: Run[]) => ordersIn(runs, at - 1000);
+const ordersOf = (...runs: Run[]) => ordersIn(runs, at - 1000);
 
 test('report: an order has its actor, reason and object', () => {
-  const { orders } = told(
+  const { orders } = ordersOf(
     run('prod/terminate/1', [
       attributes,
       message('expedite', { actor: 'ann', reason: 'incident', force: true }),
@@ -126,7 +126,7 @@ test('report: an order has its actor, reason and object', () => {
 });
 
 test('report: signals between workflows, earlier orders and invalid ones are no orders', () => {
-  const { orders } = told(
+  const { orders } = ordersOf(
     run('prod/terminate/1', [
       message('expedite', { deadline: 1 }),
       message('hold', true),
@@ -143,7 +143,7 @@ test('report: force has its actor and pods', () => {
     ...{ is: 'activity', at, name: 'publishDisruption', result: undefined },
     input: { nodes: ['n1'], reason, message: text },
   });
-  const { forced } = told(
+  const { forced } = ordersOf(
     run('prod/terminate/1', [
       attributes,
       publish('DisruptionBlocked', 'no'),
@@ -167,7 +167,7 @@ test('report: the last measured saving of a command counts', () => {
     input: { command: { id: 'prod/consolidate/1', reason: 'Empty', nodes: ['n1'] }, afterMs },
     result: { afterMs, predicted: 0.5, realised },
   });
-  const { measured } = told(run('prod/savings/1', [look(1, 0.5), look(2, 0.25)]), run('prod/savings/2', []));
+  const { measured } = ordersOf(run('prod/savings/1', [look(1, 0.5), look(2, 0.25)]), run('prod/savings/2', []));
   expect(measured).toEqual([
     {
       ...{ workflowId: 'prod/consolidate/1', reason: 'empty', nodes: ['n1'], afterMs: 2 },

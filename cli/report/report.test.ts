@@ -59,19 +59,19 @@ const lively = activity({
 
 describe('stowage report as text', () => {
   test('says what was done in a sentence, then by reason; what was not carried out saves nothing', () => {
-    const told = text(lively);
-    expect(told).toMatch(
+    const page = text(lively);
+    expect(page).toMatch(
       /^In the last 24h: 1 node launched, 3 terminated \(1 by force\); consolidation is expected to save \$0\.7500 per hour\. 2 commands measured afterwards: \$0\.3250 per hour actually saved of \$0\.7500 predicted\.\n/,
     );
-    expect(told).toMatch(/^underutilized +1 +0 +1 +\$0\.5000 +1 +\$0\.5000 +\$0\.1250$/m);
-    expect(told).toMatch(/^drifted +1 +1 +0 +0$/m);
-    expect(told).toMatch(/^consolidations +empty +abandoned +1 +60s$/m);
+    expect(page).toMatch(/^underutilized +1 +0 +1 +\$0\.5000 +1 +\$0\.5000 +\$0\.1250$/m);
+    expect(page).toMatch(/^drifted +1 +1 +0 +0$/m);
+    expect(page).toMatch(/^consolidations +empty +abandoned +1 +60s$/m);
   });
 
   test('says what was forced and by whom, and lists orders', () => {
-    const told = text(lively);
-    expect(told).toMatch(/^2026-01-05T11:00:00Z +default +default-abc +ann +deleted 1 pod \(shop\/web-0\)/m);
-    expect(told).toMatch(/^2026-01-05T10:00:00Z +expedite --force +NodeClaim default-abc +ann +incident/m);
+    const page = text(lively);
+    expect(page).toMatch(/^2026-01-05T11:00:00Z +default +default-abc +ann +deleted 1 pod \(shop\/web-0\)/m);
+    expect(page).toMatch(/^2026-01-05T10:00:00Z +expedite --force +NodeClaim default-abc +ann +incident/m);
   });
 
   test('leaves out what did not happen (surfaces/report-what-happened)', () => {

@@ -27,7 +27,7 @@ const known = (more: Partial<PoolKnown> = {}): PoolKnown => ({
 
 test.each<[string, Partial<PoolKnown>, string]>([
   ['dynamic', {}, 'launches nodes for pending pods that fit it'],
-  ['static', { pool: pool({ spec: { replicas: 2 } }) }, 'keeps 2 nodes, whatever pods there are'],
+  ['static', { pool: pool({ spec: { replicas: 2 } }) }, 'keeps 2 nodes, also without pods'],
   [
     'not Ready',
     { pool: pool({ status: { conditions: [condition('Ready', 'False', 'no subnet')] } }) },

@@ -79,7 +79,7 @@ function whatItDoes({ name, pool, report: { karpenter, pools } }: PoolKnown): st
   if (full.length > 0) return `launches nothing more: its limits are used up: ${full.join(', ')}`;
   return spec.replicas === undefined
     ? 'launches nodes for pending pods that fit it'
-    : `keeps ${counted(spec.replicas, 'node')}, whatever pods there are`;
+    : `keeps ${counted(spec.replicas, 'node')}, also without pods`;
 }
 
 function fullLimits({ spec, status }: NodePool): string[] {

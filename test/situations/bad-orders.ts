@@ -94,7 +94,7 @@ export function badOrders(people: People): void {
       ]);
       refused(await stowage('hold', id), /holds it already/);
       const off = await stowage('hold', id, '--off');
-      expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Let go on: \S+\nNow: /)]);
+      expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Released: \S+\nNow: /)]);
       refused(await stowage('hold', id, '--off'), /nobody holds it/);
       refused(await stowage('retry', id), /nothing waits to be tried again: the phase is awaiting approval/);
       refused(await stowage('expedite', id), /nothing waits that could be expedited: the phase is awaiting approval/);
