@@ -11,7 +11,7 @@ interface Sent {
   readonly job: Job;
 }
 
-/** A thread that does nothing until it is told what came of a job. */
+/** A thread whose jobs end only when the test says so. */
 class FakeWorker extends EventEmitter {
   readonly sent: Sent[] = [];
   ended = false;
@@ -109,7 +109,7 @@ describe('JobThread, which runs packing jobs', () => {
     expect(thread.load).toBe(0);
   });
 
-  test('tells a running job that it is cancelled, and begins the next when it ends', async () => {
+  test('cancels a running job, and begins the next when it has ended', async () => {
     const { thread, sent } = start();
     const gone = new AbortController();
     const ghost = thread.run('consolidate', input, { signal: gone.signal });

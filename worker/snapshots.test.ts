@@ -84,7 +84,7 @@ describe('answers of a packing thread', () => {
     return whole?.result;
   };
 
-  test('give back the whole plan', () => {
+  test('return the whole plan', () => {
     const unschedulable = [...podsOf(30, 'large', { cpu: '999' }), ...podsOf(30, 'larger', { cpu: '9999' })];
     const settings = { explainTypes: true };
     const result = plan(packingInput({ pods: [...pods, ...unschedulable] }, { types: types.slice(0, 3), settings }));
