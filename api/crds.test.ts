@@ -44,7 +44,7 @@ describe.each(crdRows.map((row) => [`${row.kind}: ${row.rule}`, row] as const))(
   });
 });
 
-/** A rule of a manifest: where it stands, and what zod says is allowed there when it is broken. */
+/** A rule of a manifest: its path, and what zod says is allowed there when it is broken. */
 interface Constraint {
   readonly at: string;
   readonly allowed: string;
