@@ -3,10 +3,12 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stopLaunchedWithThisProcess } from '../../tools/stack/processes.js';
 import { stopStack } from '../../tools/stack/stop-stack.js';
 
 export default function setup(): (() => Promise<void>) | undefined {
   if (process.env.STOWAGE_TEST_STACK !== undefined) return undefined;
+  stopLaunchedWithThisProcess();
   const folder = join(tmpdir(), `stowage-test-${process.pid}`);
   process.env.STOWAGE_TEST_STACK = folder;
   return () => stop(folder);

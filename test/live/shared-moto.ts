@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { motoProgram } from '../../tools/stack/cloud.js';
 import { freePorts } from '../../tools/stack/ports.js';
-import { launch, signal, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
+import { launch, stopLaunchedWithThisProcess, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
 import { ensureToolchain } from '../../tools/stack/toolchain.js';
 
 export default async function shareMoto(): Promise<() => Promise<void>> {
+  stopLaunchedWithThisProcess();
   const { motoPython } = await ensureToolchain(['moto']);
   if (motoPython === undefined) throw new Error('moto is not installed.');
   const folder = mkdtempSync(join(tmpdir(), 'stowage-test-moto-'));
@@ -16,14 +17,10 @@ export default async function shareMoto(): Promise<() => Promise<void>> {
   const { address, args, env, ready } = motoProgram(folder, port);
   const log = join(folder, 'moto.log');
   const record = launch(motoPython, args, { log, cwd: folder, env });
-  // A run that is interrupted leaves nothing behind.
-  const end = (): void => signal(record, 'SIGKILL');
-  process.once('exit', end);
   await waitUntilReady('moto', record, log, ready);
   process.env.STOWAGE_TEST_MOTO = address;
   return async () => {
     await stopProcess(record, 3000);
-    process.off('exit', end);
     rmSync(folder, { recursive: true, force: true });
   };
 }

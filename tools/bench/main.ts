@@ -22,7 +22,7 @@ import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
 import { kwokPods } from '../../test/cases/kwok.js';
 import { boundOf, measureScaleDown, replicas } from './kwok.js';
-import { Peer, reportNoPeer } from './peer.js';
+import { Peer, reportWhatIsMissing } from './peer.js';
 import { type PlanResult, measurePlans, orderNote } from './plans.js';
 import { simulationTable } from './scale-down-report.js';
 import { simulateScaleDown } from '../../test/simulation/scale-down/scale-down.js';
@@ -430,4 +430,4 @@ program
     }
   });
 
-await program.parseAsync().catch(reportNoPeer);
+await program.parseAsync().catch(reportWhatIsMissing);

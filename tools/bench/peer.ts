@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { PlanJson } from '../../test/checker/types.js';
 import type { ConsolidationJson } from '../../test/checker/consolidation.js';
 import { complaint, run } from './processes.js';
+import { InstallError } from '../stack/toolchain.js';
 import { repositoryRoot } from './repository.js';
 
 /** Karpenter's plan, and what it took to make it. */
@@ -67,11 +68,13 @@ async function compile(sources: string, goPackage: string, program: string): Pro
     timeoutMs: 30 * 60_000,
   }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new NoPeerError(`go was not found: get Go 1.26.6 or newer from https://go.dev/dl/, ${without}`);
+    throw new NoPeerError(
+      `Karpenter cannot be built: go was not found: get Go 1.26.6 or newer from https://go.dev/dl/, ${without}`,
+    );
   });
   if (finished.status !== 0)
     throw new NoPeerError(
-      `${goPackage} (its modules come from the Go module proxy), ${without}: ${complaint(finished)}`,
+      `Karpenter cannot be built: ${goPackage} (its modules come from the Go module proxy), ${without}: ${complaint(finished)}`,
     );
 }
 
@@ -81,10 +84,10 @@ class NoPeerError extends Error {
   override readonly name = 'NoPeerError';
 }
 
-/** Prints what building Karpenter needs; any other error is thrown again. */
-export function reportNoPeer(error: unknown): void {
-  if (!(error instanceof NoPeerError)) throw error;
-  process.stderr.write(`Karpenter cannot be built: ${error.message}\n`);
+/** Prints what a bench needs and this machine lacks; any other error is thrown again. */
+export function reportWhatIsMissing(error: unknown): void {
+  if (!(error instanceof NoPeerError || error instanceof InstallError)) throw error;
+  process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
 

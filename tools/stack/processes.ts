@@ -1,8 +1,12 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
-/** A process of the stack, told from a later one with the same pid by its start time (where /proc tells it). */
+/** A process of the stack. Its start time, where there is /proc, distinguishes it from a later process with the same pid. */
 export interface ProcessRecord {
   pid: number;
   startTime?: string;
@@ -27,10 +31,30 @@ export function launch(
     child.unref();
     if (child.pid === undefined) throw new Error(`${command} cannot be started.`);
     const startTime = startTimeOf(child.pid);
-    return startTime === undefined ? { pid: child.pid } : { pid: child.pid, startTime };
+    const record = startTime === undefined ? { pid: child.pid } : { pid: child.pid, startTime };
+    const records = process.env[launchedProcesses];
+    if (records !== undefined) appendFileSync(records, `${JSON.stringify(record)}\n`);
+    return record;
   } finally {
     closeSync(log);
   }
+}
+
+/** Names the file of what was launched; inherited by the processes that tests run in. */
+const launchedProcesses = 'STOWAGE_LAUNCHED_PROCESSES';
+
+/** From now on, what this process and its children launch is stopped when this process has ended, in whatever way. */
+export function stopLaunchedWithThisProcess(): void {
+  if (process.env[launchedProcesses] !== undefined) return;
+  const records = join(mkdtempSync(join(tmpdir(), 'stowage-launched-')), 'processes');
+  writeFileSync(records, '');
+  process.env[launchedProcesses] = records;
+  const program = fileURLToPath(new URL('stop-launched.js', import.meta.url));
+  // The input closes when this process ends, even if it is killed.
+  const watcher = spawn(process.execPath, [program, records], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watcher.unref();
+  const input: Writable & { unref?(): void } = watcher.stdin;
+  input.unref?.();
 }
 
 /**

@@ -46,10 +46,12 @@ export type ToolchainComponent =
   | 'services-image'
   | 'karpenter-suite';
 
-/**
- * Makes sure that the components are installed (`install.mjs`, which narrates on stderr) and returns their paths.
- * Rejects with the installer's message, which says what failed and what to do.
- */
+/** The installer's message: what this machine lacks, or what failed, and what to do. */
+export class InstallError extends Error {
+  override readonly name = 'InstallError';
+}
+
+/** Makes sure that the components are installed (by `install.mjs`, which shows its progress on stderr) and returns their paths; rejects with an InstallError. */
 export async function ensureToolchain(components: readonly ToolchainComponent[]): Promise<Partial<Toolchain>> {
   if (components.length === 0) return {};
   const installer = join(repositoryRoot(), 'tools/stack/install.mjs');
@@ -59,6 +61,6 @@ export async function ensureToolchain(components: readonly ToolchainComponent[])
     return JSON.parse((await running).stdout) as Partial<Toolchain>;
   } catch (error) {
     const { stderr } = error as { stderr?: string };
-    throw new Error(stderr === undefined || stderr === '' ? String(error) : stderr.trim());
+    throw new InstallError(stderr === undefined || stderr === '' ? String(error) : stderr.trim());
   }
 }

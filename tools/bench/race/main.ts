@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
-import { karpenterOnKwok, reportNoPeer } from '../peer.js';
+import { karpenterOnKwok, reportWhatIsMissing } from '../peer.js';
 import { median } from '../median.js';
 import { bare } from '../report.js';
 import { repositoryRoot } from '../../stack/paths.js';
+import { stopLaunchedWithThisProcess } from '../../stack/processes.js';
 import { type Engine, karpenterEngine, race, stowageEngine, type StepResult } from './race.js';
 import { scenarios } from './scenarios.js';
 
@@ -38,9 +39,10 @@ await new Command('bench:race')
   .option('--keep <folder>', 'logs and databases of each stack stay in a folder there')
   .action(run)
   .parseAsync()
-  .catch(reportNoPeer);
+  .catch(reportWhatIsMissing);
 
 async function run({ scenario, engine, runs, firstSteps, node, image, json, keep }: RaceOptions): Promise<void> {
+  stopLaunchedWithThisProcess();
   const results: (StepResult & { scenario: string })[] = [];
   const engines: Engine[] = [];
   for (const each of engine)
