@@ -218,28 +218,38 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       const ownerReferences = [{ apiVersion, kind: 'DaemonSet', name: 'd', uid: 'd' }];
       const owned = app('p2');
       return {
-        says: `a pod of a DaemonSet of ${apiVersion} left out`,
+        says: `a pod left out that a DaemonSet of ${apiVersion} owns`,
         objects: [pool, app('p1'), { ...owned, metadata: { ...owned.metadata, ownerReferences } }],
         plan: plan([claim({ pods: ['p1'] })]),
         breaks: apiVersion === 'apps/v1' ? [] : ['missing-pod'],
       };
     }),
     {
-      says: 'a pod reported counts',
+      says: 'a pod left out that is reported as unschedulable',
       objects: [pool, ...two],
       plan: plan([claim({ pods: ['p1'] })], { unschedulable: [{ pod: 'default/p2', reason: 'test' }] }),
       breaks: [],
     },
-    { says: 'a pod left out', objects: [pool, ...two], plan: plan([claim({ pods: ['p1'] })]), breaks: ['missing-pod'] },
     {
-      says: 'a pod twice',
+      says: 'a pod left out and not reported',
+      objects: [pool, ...two],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['missing-pod'],
+    },
+    {
+      says: 'a pod on two claims',
       objects: [pool, ...two],
       plan: plan([both, claim({ pods: ['p2'] })]),
       breaks: ['duplicate-pod'],
     },
-    { says: 'a pod unheard of', objects: [pool], plan: plan([claim({ pods: ['p9'] })]), breaks: ['unknown-pod'] },
     {
-      says: 'a pod that runs already',
+      says: 'a pod that is not among the objects',
+      objects: [pool],
+      plan: plan([claim({ pods: ['p9'] })]),
+      breaks: ['unknown-pod'],
+    },
+    {
+      says: 'a pod that runs on a node already',
       objects: [pool, ...node('n1'), app('p1', { nodeName: 'n1' })],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['unknown-pod'],
@@ -247,19 +257,19 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   names: [
     {
-      says: 'an unknown node',
+      says: 'a node that is not among the objects',
       objects: [pool, app('p1')],
       plan: plan([], { existingNodes: [on('n9', 'p1')] }),
       breaks: ['unknown-node'],
     },
     {
-      says: 'an unknown pool',
+      says: 'a NodePool that is not among the objects',
       objects: [pool, app('p1')],
       plan: plan([claim({ pods: ['p1'], pool: 'no' })], { pricePerHour: 0 }),
       breaks: ['unknown-pool'],
     },
     {
-      says: 'an unknown type',
+      says: 'an instance type that is not in the catalogue',
       objects: [pool, app('p1')],
       plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'no-such'] })]),
       breaks: ['unknown-type'],
@@ -267,13 +277,13 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   resources: [
     {
-      says: 'three pods on two cores',
+      says: 'three pods of one core on a type with two',
       objects: [pool, ...two, app('p3')],
       plan: plan([claim({ pods: ['p1', 'p2', 'p3'] })]),
       breaks: ['over-full'],
     },
     {
-      says: 'a listed type too small',
+      says: 'a claim of which one type is too small for its pods',
       objects: [pool, ...two, app('p3')],
       plan: plan([
         claim({
@@ -286,19 +296,19 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['listed-type', 'price'],
     },
     {
-      says: 'daemons count',
+      says: 'no room for the pods of a DaemonSet',
       objects: [pool, ...two, daemonSet('agent', requestsOf('100m', '64Mi'))],
       plan: plan([both]),
       breaks: ['over-full'],
     },
     {
-      says: 'daemons of another group do not count',
+      says: 'no room for a DaemonSet of another API group',
       objects: [pool, ...two, { ...daemonSet('agent', requestsOf('100m', '64Mi')), apiVersion: 'example.com/v1' }],
       plan: plan([both]),
       breaks: [],
     },
     {
-      says: 'daemons count as their newest pod requests',
+      says: 'no room for a DaemonSet whose newest pod requests more than its template',
       objects: [
         pool,
         ...two,
@@ -316,25 +326,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['over-full'],
     },
     {
-      says: 'daemons that want another node do not count',
+      says: 'no room for a DaemonSet whose node selector excludes the node',
       objects: [pool, ...two, daemonSet('agent', requestsOf('100m', '64Mi'), { nodeSelector: { [zoneKey]: 'b' } })],
       plan: plan([both]),
       breaks: [],
     },
     {
-      says: 'an existing node with room',
+      says: 'a pod on an existing node with room',
       objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), app('p1')],
       plan: plan([], { existingNodes: [on('n1', 'p1')] }),
       breaks: [],
     },
     {
-      says: 'an existing node without',
+      says: 'pods on an existing node with room for one of them',
       objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), ...two],
       plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
       breaks: ['over-full'],
     },
     {
-      says: 'the largest of init containers beside sidecars drives the request',
+      says: 'a pod whose init container and sidecar together request more than the type has',
       objects: [
         pool,
         app('p1', {
@@ -348,7 +358,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['over-full'],
     },
     {
-      says: 'a pod that is terminating takes its room until it is gone',
+      says: 'pods in the room of a pod that is terminating',
       objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1'), app('p2')],
       plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
       breaks: ['over-full'],
@@ -356,25 +366,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   requirements: [
     {
-      says: 'the zone asked for',
+      says: 'a pod in the zone of its node selector',
       objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'a' } })],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'another zone',
+      says: 'a pod in another zone than its node selector has',
       objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'b' } })],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['requirements'],
     },
     {
-      says: 'a zone still open',
+      says: 'a pod with a zone in its node selector on a claim that allows two zones',
       objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'a' } })],
       plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] })]),
       breaks: ['requirements'],
     },
     {
-      says: 'a bound that a listed type does not meet',
+      says: 'a claim of which one type exceeds the upper bound (Lt) of a pod',
       objects: [
         pool,
         app('p1', {
@@ -391,7 +401,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['requirements'],
     },
     {
-      says: 'the second of two terms',
+      says: 'a pod whose second nodeSelectorTerm matches, and not its first',
       objects: [
         pool,
         app('p1', {
@@ -411,7 +421,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'a custom label that the engine chose',
+      says: 'a pod that selects a custom label which the claim has',
       objects: [
         nodePool('default', { requirements: [inValues('team', 'x', 'y')] }),
         app('p1', { nodeSelector: { team: 'x' } }),
@@ -420,44 +430,44 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'a custom label that nothing gives',
+      says: 'a pod that selects a custom label which neither pool nor claim has',
       objects: [pool, app('p1', { nodeSelector: { team: 'x' } })],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['requirements'],
     },
     {
-      says: 'a label that the pool demands and the engine did not choose',
+      says: 'a claim without a label that its NodePool requires',
       objects: [nodePool('default', { requirements: [{ key: 'team', operator: 'Exists' }] }), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pool-requirements'],
     },
     ...(
       [
-        ['bounds that cross', ['Gt', '8'], ['Lt', '4'], []],
-        ['bounds with nothing between', ['Gt', '8'], ['Lt', '9'], []],
-        ['bounds that meet', ['Gte', '8'], ['Lte', '8'], ['pool-requirements']],
-        ['lists that share two values', ['In', 'a', 'b', 'c'], ['In', 'b', 'c'], ['pool-requirements']],
-        ['lists that share none', ['In', 'a'], ['In', 'b'], []],
-        ['a list and what it excludes', ['In', 'a'], ['NotIn', 'a'], []],
-        ['a label that is and is not', ['Exists'], ['DoesNotExist'], []],
+        ['bounds without a common value', ['Gt', '8'], ['Lt', '4'], []],
+        ['bounds without an integer between them', ['Gt', '8'], ['Lt', '9'], []],
+        ['bounds with one common value', ['Gte', '8'], ['Lte', '8'], ['pool-requirements']],
+        ['lists with two common values', ['In', 'a', 'b', 'c'], ['In', 'b', 'c'], ['pool-requirements']],
+        ['lists without a common value', ['In', 'a'], ['In', 'b'], []],
+        ['In and NotIn of the same value', ['In', 'a'], ['NotIn', 'a'], []],
+        ['Exists and DoesNotExist', ['Exists'], ['DoesNotExist'], []],
       ] as const
     ).map(([says, left, right, breaks]) => {
       const requirements = [left, right].map(([operator, ...values]) => ({ key: 'team', operator, values }));
       return {
-        says: `a label of which the pool leaves ${breaks.length > 0 ? 'something' : 'nothing'}: ${says}`,
+        says: `a claim without a label that its NodePool requires twice: ${says}`,
         objects: [nodePool('default', { requirements }), app('p1')],
         plan: plan([claim({ pods: ['p1'] })]),
         breaks,
       };
     }),
     {
-      says: 'a label of nobody that no pod needs',
+      says: 'a claim with a label that neither NodePool nor pods require',
       objects: [pool, app('p1', notIn('team', 'x'))],
       plan: plan([claim({ pods: ['p1'], labels: { team: '0' } })]),
       breaks: [],
     },
     {
-      says: 'a claim outside its pool',
+      says: 'a claim in a zone that its NodePool excludes',
       objects: [nodePool('default', { requirements: [inValues(zoneKey, 'b')] }), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pool-requirements'],
@@ -491,7 +501,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['requirements'],
     },
     {
-      says: 'a claim that asks for a label of nobody',
+      says: 'a claim that requires a label which its NodePool does not allow',
       objects: [pool, app('p1', { nodeSelector: { team: 'x' } })],
       plan: plan([
         {
@@ -504,7 +514,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   taints: [
     {
-      says: 'tolerated',
+      says: 'a pod that tolerates the taint of its NodePool',
       objects: [
         nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] }),
         app('p1', { tolerations: [{ key: 'k', value: 'v' }] }),
@@ -513,7 +523,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'not tolerated',
+      says: 'a pod that tolerates another value of the taint',
       objects: [
         nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
         app('p1', { tolerations: [{ key: 'k', value: 'w' }] }),
@@ -522,7 +532,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['taints'],
     },
     {
-      says: 'an empty operator is Equal',
+      says: 'a toleration with an empty operator, which is Equal',
       objects: [
         nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
         app('p1', { tolerations: [{ key: 'k', operator: '' as 'Equal', value: 'v' }] }),
@@ -531,7 +541,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'PreferNoSchedule and startup taints keep nobody away',
+      says: 'a pod without tolerations on a node with PreferNoSchedule and startup taints',
       objects: [
         nodePool('default', {
           taints: [{ key: 'k', effect: 'PreferNoSchedule' }],
@@ -545,13 +555,13 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   hostPorts: [
     {
-      says: 'another protocol',
+      says: 'the same host port with different protocols on one node',
       objects: [pool, withPorts('p1', { hostPort: 80 }), withPorts('p2', { hostPort: 80, protocol: 'UDP' })],
       plan: plan([both]),
       breaks: [],
     },
     {
-      says: 'another address',
+      says: 'the same host port on different addresses of one node',
       objects: [
         pool,
         withPorts('p1', { hostPort: 80, hostIP: '10.0.0.1' }),
@@ -561,7 +571,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'any address',
+      says: 'the same host port on 0.0.0.0 and on one address of a node',
       objects: [
         pool,
         withPorts('p1', { hostPort: 80, hostIP: '0.0.0.0' }),
@@ -573,55 +583,55 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   antiAffinity: [
     {
-      says: 'two hosts',
+      says: 'pods with anti-affinity by hostname on two nodes',
       objects: [pool, app('p1', antiAffinity(hostnameKey)), app('p2', antiAffinity(hostnameKey))],
       plan: plan(apart(['a', 'a'])),
       breaks: [],
     },
     {
-      says: 'one host',
+      says: 'pods with anti-affinity by hostname on one node',
       objects: [pool, app('p1', antiAffinity(hostnameKey)), app('p2', antiAffinity(hostnameKey))],
       plan: plan([both]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'two zones',
+      says: 'pods with anti-affinity by zone in two zones',
       objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
       plan: plan(apart(['a', 'b'])),
       breaks: [],
     },
     {
-      says: 'one zone',
+      says: 'pods with anti-affinity by zone in one zone',
       objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
       plan: plan(apart(['a', 'a'])),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'zones still open may meet',
+      says: 'pods with anti-affinity by zone on claims that allow a common zone',
       objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
       plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] }), claim({ pods: ['p2'], zones: ['b'] })]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'the term of a running pod holds as well',
+      says: 'a new pod in the zone of a running pod whose anti-affinity selects it',
       objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1', ...antiAffinity(zoneKey, 'web') }, 'db'), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'a pod that is terminating keeps nobody away: it is gone before the new node is there',
+      says: 'a new pod whose anti-affinity selects a terminating pod: it ends before the new node is ready',
       objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', antiAffinity(zoneKey))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'nor does its own term',
+      says: 'a new pod that the anti-affinity of a terminating pod selects',
       objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1', ...antiAffinity(zoneKey) })), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'but one beside it that stays does',
+      says: 'a new pod whose anti-affinity selects a terminating pod and a running one',
       objects: [
         pool,
         ...node('n1'),
@@ -633,7 +643,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'another namespace is not meant',
+      says: 'pods with anti-affinity on one node in different namespaces',
       objects: [
         pool,
         app('p1', antiAffinity(hostnameKey)),
@@ -645,67 +655,67 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   affinity: [
     {
-      says: 'a group in one zone',
+      says: 'pods with affinity for each other by zone in one zone',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
       plan: plan(apart(['a', 'a'])),
       breaks: [],
     },
     {
-      says: 'a group begun in two zones',
+      says: 'pods with affinity for each other by zone in two zones',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
       plan: plan(apart(['a', 'b'])),
       breaks: ['pod-affinity'],
     },
     {
-      says: 'a group on two claims whose zone is open',
+      says: 'pods with affinity for each other by zone on two claims that allow two zones',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
       plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] }), claim({ pods: ['p2'], zones: ['a', 'b'] })]),
       breaks: ['pod-affinity'],
     },
     {
-      says: 'a group on one claim whose zone is open',
+      says: 'pods with affinity for each other by zone on one claim that allows two zones',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
       plan: plan([claim({ pods: ['p1', 'p2'], zones: ['a', 'b'] })]),
       breaks: [],
     },
     {
-      says: 'pods without affinity hold both zones',
+      says: 'a pod with affinity by zone in one zone, and pods that it selects, without affinity, in two',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2')],
       plan: plan(apart(['a', 'b'])),
       breaks: [],
     },
     {
-      says: 'who wants its host begins before who wants its zone, on another host',
+      says: 'a pod with affinity by hostname on one node and one with affinity by zone on another',
       objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(hostnameKey))],
       plan: plan(apart(['a', 'a'])),
       breaks: [],
     },
     {
-      says: 'two apps that wait for each other',
+      says: 'pods of two apps, each with affinity for the other alone',
       objects: [pool, app('p1', affinity(zoneKey, 'db')), app('p2', affinity(zoneKey), 'db')],
       plan: plan([claim({ pods: ['p1', 'p2'] })]),
       breaks: ['pod-affinity'],
     },
     {
-      says: 'nobody to follow',
+      says: 'affinity for pods that do not exist',
       objects: [pool, app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-affinity'],
     },
     {
-      says: 'a running pod to follow',
+      says: 'affinity for a running pod in the same zone',
       objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }, 'db'), app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'one that is terminating is nobody to follow',
+      says: 'affinity for a pod that is terminating',
       objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' }, 'db')), app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-affinity'],
     },
     {
-      says: 'a running pod elsewhere',
+      says: 'affinity for a running pod in another zone',
       objects: [pool, ...node('n1', 'b'), app('r1', { nodeName: 'n1' }, 'db'), app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-affinity'],
@@ -713,7 +723,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   spread: [
     {
-      says: 'on one host under different rules that select both',
+      says: 'two pods on one node whose spread constraints differ in nodeTaintsPolicy and select both',
       objects: [
         pool,
         ...node('n1'),
@@ -724,7 +734,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['topology-spread'],
     },
     {
-      says: 'on one host under different rules of which the larger lets the other come last',
+      says: 'two pods on one node with maxSkew 1 and 2: they may bind in this order',
       objects: [
         pool,
         app('p1', spread('kubernetes.io/hostname')),
@@ -734,7 +744,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'zones that a label of every pool rules out do not count',
+      says: 'all pods in the one zone that NodePools allow',
       objects: [
         nodePool('default', { labels: { [zoneKey]: 'a' } }),
         app('p1', spread(zoneKey)),
@@ -744,13 +754,13 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'a pod that is terminating counts for nothing',
+      says: 'a pod in the zone of a terminating pod, which does not count',
       objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', spread(zoneKey))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'nor does it fill a domain that others must not leave behind',
+      says: 'two pods in one zone where the other has a terminating pod alone',
       objects: [
         pool,
         ...node('n1', 'b'),
@@ -762,25 +772,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['topology-spread'],
     },
     {
-      says: 'one a zone',
+      says: 'two pods in two zones',
       objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
       plan: plan(apart(['a', 'b'])),
       breaks: [],
     },
     {
-      says: 'two in one zone, none in the other',
+      says: 'two pods in one zone, none in the other',
       objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
       plan: plan(apart(['a', 'a'])),
       breaks: ['topology-spread'],
     },
     {
-      says: 'a larger skew',
+      says: 'two pods in one zone with maxSkew 2',
       objects: [pool, app('p1', spread(zoneKey, { maxSkew: 2 })), app('p2', spread(zoneKey, { maxSkew: 2 }))],
       plan: plan(apart(['a', 'a'])),
       breaks: [],
     },
     {
-      says: 'a zone that the pod may not use does not count',
+      says: 'two pods in the one zone that their node selector allows',
       objects: [
         pool,
         ...['p1', 'p2'].map((name) => app(name, { ...spread(zoneKey), nodeSelector: { [zoneKey]: 'a' } })),
@@ -789,7 +799,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'unless it is to count',
+      says: 'two pods in the one zone that their node selector allows, with nodeAffinityPolicy Ignore',
       objects: [
         pool,
         ...['p1', 'p2'].map((name) =>
@@ -800,37 +810,37 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['topology-spread'],
     },
     {
-      says: 'too few domains hold the least count at zero',
+      says: 'three pods in two zones with minDomains 3',
       objects: [pool, ...['p1', 'p2', 'p3'].map((name) => app(name, spread(zoneKey, { minDomains: 3 })))],
       plan: plan([...apart(['a', 'b']), claim({ pods: ['p3'] })]),
       breaks: ['topology-spread'],
     },
     {
-      says: 'running pods count',
+      says: 'a pod in the zone of a running pod that its constraint selects',
       objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), app('p1', spread(zoneKey))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['topology-spread'],
     },
     {
-      says: 'pods that are not bound by it may come last',
+      says: 'two pods in one zone of which one has no constraint and may bind last',
       objects: [pool, app('p1', spread(zoneKey)), app('p2')],
       plan: plan(apart(['a', 'a'])),
       breaks: [],
     },
     {
-      says: 'a zone still open is no place to count on',
+      says: 'two pods, one on a claim that allows two zones',
       objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
       plan: plan([claim({ pods: ['p1'] }), claim({ pods: ['p2'], zones: ['a', 'b'] })]),
       breaks: ['topology-spread'],
     },
     {
-      says: 'hosts',
+      says: 'two pods on one node while another is empty, spread by hostname',
       objects: [pool, ...['p1', 'p2'].map((name) => app(name, spread(hostnameKey))), ...node('n1')],
       plan: plan([both]),
       breaks: ['topology-spread'],
     },
     {
-      says: 'revisions apart',
+      says: 'two pods in one zone that differ in a matchLabelKeys label',
       objects: [
         pool,
         ...['p1', 'p2'].map((name) =>
@@ -843,19 +853,19 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   volumes: [
     {
-      says: 'in its zone',
+      says: "a pod in its volume's zone",
       objects: [pool, ...boundVolume('v', 'a'), app('p1', volume('v'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'in another',
+      says: "a pod in another zone than its volume's",
       objects: [pool, ...boundVolume('v', 'b'), app('p1', volume('v'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['volumes'],
     },
     {
-      says: 'one pod of two on a full node',
+      says: 'two volumes on a node whose CSI driver allows one',
       objects: [
         pool,
         ...node('n1'),
@@ -869,7 +879,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['volumes'],
     },
     {
-      says: 'one of a driver beside one of the plugin before it, on a full node',
+      says: 'a CSI volume and an in-tree volume of the same driver on a node that allows one',
       objects: [
         pool,
         ...node('n1'),
@@ -883,7 +893,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['volumes'],
     },
     {
-      says: 'one that is being deleted',
+      says: 'a volume that is being deleted',
       objects: [
         pool,
         ...boundVolume('v', 'a', { metadata: { name: 'pv-v', deletionTimestamp: '2026-01-01T00:00:00Z' } }),
@@ -893,7 +903,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['volumes'],
     },
     {
-      says: 'one volume for two pods',
+      says: 'two pods with one volume on a node whose CSI driver allows one',
       objects: [
         pool,
         ...node('n1'),
@@ -908,43 +918,43 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   pools: [
     {
-      says: 'within limits',
+      says: 'a node within spec.limits',
       objects: [nodePool('default', { limits: { cpu: '2' } }), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'beyond them with what is there',
+      says: 'a node beyond spec.limits, counting existing nodes',
       objects: [nodePool('default', { limits: { cpu: '3' } }), ...node('n1'), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['limits'],
     },
     {
-      says: 'too many nodes',
+      says: 'two nodes where limits.nodes is 1',
       objects: [nodePool('default', { limits: { nodes: '1' } }), ...two],
       plan: plan(apart(['a', 'a'])),
       breaks: ['limits'],
     },
     {
-      says: 'a pod in a NodePool with lower weight than one that holds it',
+      says: 'a pod in a NodePool of lower weight than another that could launch for it',
       objects: [pool, nodePool('heavy', { weight: 5 }), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['weight'],
     },
     {
-      says: 'one that rides with a pod that needs the NodePool of lower weight',
+      says: 'a pod on the node of another pod that fits only the NodePool of lower weight',
       objects: [pool, smallTypes('heavy'), app('p1'), pod('large', { app: 'large' }, requestsOf('6', '1Gi'))],
       plan: plan([claim({ pods: ['p1', 'large'], types: ['r-8x'] })]),
       breaks: [],
     },
     {
-      says: 'ones that ride without it',
+      says: 'pods in the NodePool of lower weight though all of them fit the other',
       objects: [pool, smallTypes('heavy'), app('p1'), app('p2')],
       plan: plan([claim({ pods: ['p1', 'p2'], types: ['r-8x'] })]),
       breaks: ['weight'],
     },
     {
-      says: 'one that the heavier NodePool may not launch for, or not by its taints',
+      says: 'a pod in a NodePool of lower weight where limits and taints exclude the others',
       objects: [
         pool,
         nodePool('limited', { weight: 5, limits: { cpu: '1' } }),
@@ -956,7 +966,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'enough families',
+      says: 'minValues 2 of families with two families',
       objects: [
         nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
         app('p1'),
@@ -965,7 +975,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'too few',
+      says: 'minValues 2 of families with one family',
       objects: [
         nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
         app('p1'),
@@ -974,7 +984,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['min-values'],
     },
     {
-      says: 'enough zones, of which the pods ask for one',
+      says: 'minValues 2 of zones where the node selector of the pods allows one',
       objects: [
         nodePool('default', { requirements: [{ key: zoneKey, operator: 'Exists', minValues: 2 }] }),
         app('p1', { nodeSelector: { [zoneKey]: 'a' } }),
@@ -983,7 +993,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'too few of those that the NodePool wants',
+      says: 'minValues 2 of zones of which the NodePool allows one',
       objects: [
         nodePool('default', { requirements: [{ key: zoneKey, operator: 'NotIn', values: ['a'], minValues: 2 }] }),
         app('p1'),
@@ -992,7 +1002,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['min-values'],
     },
     {
-      says: 'too few, which the claim says',
+      says: 'minValues 2 of families with one family and the annotation nodeclaim-min-values-relaxed',
       objects: [
         nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
         app('p1'),
@@ -1006,7 +1016,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
-      says: 'a price that is not the cheapest',
+      says: 'a price that is not that of the cheapest offering',
       objects: [pool, app('p1')],
       plan: plan([
         {
@@ -1020,19 +1030,19 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['price'],
     },
     {
-      says: 'one volume for two claims of a class that provisions nothing',
+      says: 'two PersistentVolumeClaims of a no-provisioner class with one volume in the zone',
       objects: [pool, ...staticVolumes('b'), ...two.map((each, i) => claiming(each, `c${i}`)), ...staticClaims(2)],
       plan: plan([claim({ pods: ['p1', 'p2'], zones: ['b'] })]),
       breaks: ['volumes'],
     },
     {
-      says: 'a volume each, where their nodes are',
+      says: 'two PersistentVolumeClaims of a no-provisioner class with a volume in each zone',
       objects: [pool, ...staticVolumes('a', 'b'), ...two.map((each, i) => claiming(each, `c${i}`)), ...staticClaims(2)],
       plan: plan([claim({ pods: ['p1'], zones: ['b'] }), claim({ pods: ['p2'] })]),
       breaks: [],
     },
     {
-      says: 'two pods with one ReadWriteOncePod claim',
+      says: 'two pods with one ReadWriteOncePod volume',
       objects: [
         pool,
         ...two.map((each) => claiming(each, 'c0')),
@@ -1043,25 +1053,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['volumes'],
     },
     {
-      says: 'beside a DaemonSet that the pod keeps away',
+      says: 'a pod whose anti-affinity selects the pods of a DaemonSet',
       objects: [pool, agent(), app('p1', everywhere(antiAffinity(zoneKey, 'agent')))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'beside a DaemonSet that keeps the pod away',
+      says: 'a pod that the anti-affinity of a DaemonSet selects',
       objects: [pool, agent(everywhere(antiAffinity(hostnameKey))), app('p1')],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'beside a DaemonSet that its affinity wants',
+      says: 'a pod with affinity for the pods of a DaemonSet',
       objects: [pool, agent(), app('p1', everywhere(affinity(hostnameKey, 'agent')))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: [],
     },
     {
-      says: 'where a DaemonSet that its affinity wants runs on one type of the claim alone',
+      says: 'a pod with affinity for a DaemonSet that runs on one of the two types of the claim',
       objects: [
         pool,
         agent({ nodeSelector: { 'node.kubernetes.io/instance-type': 'm-2x' } }),
@@ -1071,7 +1081,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['pod-affinity'],
     },
     {
-      says: 'in the zone of another new node where a DaemonSet runs that the pod keeps away',
+      says: 'a pod whose anti-affinity by zone selects a DaemonSet on another new node of the zone',
       objects: [
         pool,
         agent({ nodeSelector: { 'node.kubernetes.io/instance-type': 'm-4x' } }),
@@ -1082,25 +1092,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'beside a pod that stays on a node that is being deleted',
+      says: 'a pod whose anti-affinity selects a pod that stays on a draining node of the zone',
       objects: [pool, ...draining, app('r1', { nodeName: 'n1' }, 'db'), app('p1', antiAffinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pod-anti-affinity'],
     },
     {
-      says: 'beside a pod that the plan moves off such a node',
+      says: 'a pod whose anti-affinity selects a pod that the plan moves off a draining node',
       objects: [pool, ...draining, app('r1', { nodeName: 'n1' }, 'db'), app('p1', antiAffinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] }), claim({ pods: ['r1'], zones: ['b'] })]),
       breaks: [],
     },
     {
-      says: 'a total that is not the sum',
+      says: 'a total price that is not the sum of its nodes',
       objects: [pool, app('p1')],
       plan: plan([claim({ pods: ['p1'] })], { pricePerHour: 1 }),
       breaks: ['price'],
     },
     {
-      says: 'an offering that is not there',
+      says: 'an offering that the catalogue does not have',
       objects: [pool, app('p1')],
       plan: plan([
         claim({
@@ -1112,7 +1122,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['no-offering', 'price'],
     },
     {
-      says: 'a bound above the price',
+      says: "a lower bound above the plan's price",
       objects: [pool, app('p1')],
       plan: plan([claim({ pods: ['p1'] })], { lowerBoundPerHour: 1 }),
       breaks: ['lower-bound'],
@@ -1121,9 +1131,10 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
 };
 
 describe.each(Object.entries(examples))('checkPlan, %s', (_name, cases) => {
-  test.each(cases.map((example) => [example.says, example] as const))('%s', (_says, example) => {
-    const verdict = checkPlan({ items: example.objects }, catalogue, example.plan);
-    expect([...new Set(verdict.violations.map(({ rule }) => rule))].sort()).toEqual([...example.breaks].sort());
+  const verdict = ({ breaks }: Example): string => (breaks.length === 0 ? 'accepts' : `reports ${breaks.join(', ')}`);
+  test.each(cases.map((each) => [verdict(each), each.says, each] as const))('%s: %s', (_verdict, _says, example) => {
+    const { violations } = checkPlan({ items: example.objects }, catalogue, example.plan);
+    expect([...new Set(violations.map(({ rule }) => rule))].sort()).toEqual([...example.breaks].sort());
   });
 });
 
