@@ -53,7 +53,7 @@ export interface ActivityWorld {
   stop(): void;
 }
 
-/** What activities need, with a cloud and an API server in memory and a clock that stands. */
+/** What activities need, with a cloud and an API server in memory and a clock that a test moves. */
 export async function createActivityWorld(): Promise<ActivityWorld> {
   const clock = { now: Date.parse('2026-01-05T12:00:00Z') };
   const now = (): number => clock.now;

@@ -3,7 +3,7 @@ import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import type { Clock } from '../../cloud/aws/clock.js';
 import { toDomainError } from '../../cloud/aws/errors.js';
 
-/** A clock that stands until someone sleeps, and then jumps to the end of the sleep. */
+/** A clock that advances only by sleeps, each at once to its end. */
 export function steppingClock(time = 0): Clock & { time: number } {
   const clock = {
     time,

@@ -7,7 +7,7 @@ export interface ManualClock extends LimiterClock {
   settle(): Promise<void>;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test moves it. */
 export function createManualClock(start = Date.parse('2026-01-01T00:00:00Z')): ManualClock {
   let now = start;
   let sleepers: { readonly at: number; readonly wake: () => void }[] = [];

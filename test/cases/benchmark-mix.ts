@@ -98,7 +98,7 @@ export function genericCase(random: Random, size: number): Case {
 
 /**
  * Karpenter's own benchmark of diverse pods: a fifth each of generic pods, zone spread, hostname spread, zone affinity and
- * hostname anti-affinity; what is left over is generic. A spread selects a label of its own choice, not the pod's.
+ * hostname anti-affinity; what is left over is generic. A spread selects another label than the pod has.
  */
 export function benchmarkMixCase(random: Random, size: number): Case {
   const fifth = Math.floor(size / 5);

@@ -7,7 +7,7 @@ export interface Flood {
   /** Instances of the cluster's claims. */
   readonly own: readonly string[];
   /** Of these, the ones that a notice names: each gets one workflow. */
-  readonly told: number;
+  readonly noticed: number;
   /** Distinct messages that say nothing to act on: malformed ones, unknown ones and states of no interest. */
   readonly ignored: number;
 }
@@ -41,7 +41,7 @@ export function floodOf(count: number, mix: Mix): Flood {
 function account(count: number): Flood {
   const bodies: string[] = [];
   const own: string[] = [];
-  const told = new Set<string>();
+  const noticed = new Set<string>();
   let ignored = 0;
   for (let serial = 0; bodies.length < count; serial++) {
     const id = instanceId(serial);
@@ -51,7 +51,7 @@ function account(count: number): Flood {
       if (bodies.length >= count) break;
       const quiet = detail[1]['state'] === 'pending' || detail[1]['state'] === 'running';
       if (quiet) ignored += 1;
-      else if (mine) told.add(id);
+      else if (mine) noticed.add(id);
       bodies.push(event(`event-${serial}-${step}`, id, detail));
       if (bodies.length < count && bodies.length % 20 === 0 && !quiet) bodies.push(bodies.at(-1)!);
       if (bodies.length < count && bodies.length % 100 === 0) {
@@ -60,7 +60,7 @@ function account(count: number): Flood {
       }
     }
   }
-  return { bodies, own, told: told.size, ignored };
+  return { bodies, own, noticed: noticed.size, ignored };
 }
 
 /** The hardest for Temporal: each notice names another instance, but for two of ten that repeat one; one of ten says nothing. */
@@ -79,7 +79,7 @@ function distinct(count: number): Flood {
     own.add(instanceId(serial));
     bodies.push(event(`event-${serial}`, instanceId(serial), kinds[serial % kinds.length]!));
   }
-  return { bodies, own: [...own], told: own.size, ignored };
+  return { bodies, own: [...own], noticed: own.size, ignored };
 }
 
 const instanceId = (serial: number): string => `i-${String(serial).padStart(17, '0')}`;

@@ -76,7 +76,7 @@ const budgets: readonly (readonly Record<string, unknown>[])[] = [
   [{ nodes: '0' }],
 ];
 
-/** Between one and four NodePools, of which the first takes whatever the others do not. */
+/** Between one and four NodePools, of which the first allows every pod. */
 function drawPools(random: Random): Pool[] {
   return Array.from({ length: random.int(1, 4) }, (_, i) => {
     const first = i === 0;
@@ -208,7 +208,7 @@ function replica(app: App, index: number, nodeName: string | undefined): Pod {
   return made;
 }
 
-/** Nodes of a kind that a cluster has a few of: not ready, on their way out, of a type that nobody knows, ... */
+/** Nodes of a kind that a cluster has a few of: not ready, on their way out, of an unknown type, ... */
 function oddities(random: Random, objects: readonly KubernetesObject[]): void {
   const [node, claim] = objects as [KubernetesObject & { status: object }, KubernetesObject];
   const draw = random.next();

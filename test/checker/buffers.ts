@@ -23,7 +23,7 @@ interface Template extends KubernetesObject {
 
 const activeCapacity = 'buffer.x-k8s.io/active-capacity';
 
-/** The pods that stand for CapacityBuffers, as pending ones: the larger of number and share, as far as the limits go. */
+/** The virtual pending pods of CapacityBuffers: the larger of number and share, as far as the limits go. */
 export function bufferPods(all: (kind: string) => KubernetesObject[]): Pod[] {
   const pods: Pod[] = [];
   for (const buffer of all('CapacityBuffer') as Buffer[]) {
@@ -69,7 +69,7 @@ function standIn({ metadata }: Buffer, { metadata: of, spec }: PodTemplateSpec, 
       ...(of?.labels && { labels: of.labels }),
     },
     virtual: true,
-    // Volumes of its own would have to be made for a pod that never runs.
+    // Its ephemeral volumes would have to be created for a pod that never runs.
     spec: {
       ...spec,
       nodeName: '',

@@ -192,7 +192,7 @@ export const isDaemonPod = (pod: Pod): boolean => (pod.metadata.ownerReferences 
 export const isMirror = ({ metadata }: Pod): boolean =>
   metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined || (metadata.ownerReferences ?? []).some(isNode);
 
-/** Whether a node is to be planned for: the pod waits for one and nobody else gives it one. */
+/** Whether a node is to be planned for the pod: it is pending, and no other controller provides one. */
 export function isProvisionable(pod: Pod): boolean {
   return (
     (pod.spec.nodeName ?? '') === '' &&

@@ -105,7 +105,7 @@ function checkMoves(
     if (!isThere && !isNew) report('moves', `${pod} goes to ${to}, which will not be there`);
     if (isUnsettled(cluster, to, now)) report('moves', `${pod} goes to ${to}, whose consolidateAfter is not over`);
   }
-  // A node whose pods weigh nothing counts as empty: nobody asks whether these find another place.
+  // A node whose pods have no disruption cost counts as empty: its pods need no other node.
   for (const pod of deleting) {
     if (!moved.has(pod) && command.method !== 'empty') report('moves', `${pod} has no new place`);
   }
@@ -132,7 +132,7 @@ function carryOut(
     existingNodes: [...new Set(command.moves.map(({ to }) => to))]
       .filter((to) => cluster.nodes.has(to))
       .map((node) => ({ node, pods: goingTo(node) })),
-    // Whatever pended before goes on pending, and so does what nodes on their way out will lose.
+    // Pods that were pending stay pending, and so do the pods of deleting nodes.
     unschedulable: [...cluster.pods.values()]
       .filter(({ spec: { nodeName = '' } }) => nodeName === '' || deleting.has(nodeName))
       .map((pod) => ({ pod: podKey(pod), reason: 'pending' })),

@@ -96,7 +96,7 @@ function isGuarded(cluster: Cluster, pod: Pod): boolean {
   return budgets.length > 1 || budgets.some((budget) => (budget.status?.disruptionsAllowed ?? 0) === 0);
 }
 
-/** No NodePool loses more nodes at once than its budgets let go. */
+/** No NodePool loses more nodes at once than its budgets allow. */
 export function checkBudgets(cluster: Cluster, command: CommandJson, now: number, report: Report): void {
   const reason = command.method === 'empty' ? 'Empty' : 'Underutilized';
   // Whether a node keeps room for a capacity buffer is not written on it.

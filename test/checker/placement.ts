@@ -53,7 +53,7 @@ export interface FinalNode {
    * them over for spread, and for anti-affinity waits until they are gone.
    */
   readonly terminating: Map<PodClass, number>;
-  /** Pods of DaemonSets that will run there, whatever it becomes (`sure`), or if it becomes what they ask for. */
+  /** Pods of DaemonSets that will run there: with every type and zone it may get (`sure`), or with some (`maybe`). */
   readonly daemons: Map<PodClass, 'sure' | 'maybe'>;
   /** Pods that the plan puts there. */
   readonly placed: Map<PodClass, number>;
@@ -80,7 +80,7 @@ const constraintsOf = (spec: PodSpec) => ({
   required: spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
 });
 
-/** Whether a pod's node selector and required affinity hold for whatever the node becomes. */
+/** Whether a pod's node selector and required affinity hold for all labels that the node may get. */
 export function fitsLabels(spec: PodSpec, labels: LabelDomain, name: string): boolean {
   return nodeMatches(labels, name, constraintsOf(spec), domainSatisfies);
 }
@@ -210,7 +210,7 @@ function daemonPodsOn(cluster: Cluster, classes: PodClasses, node: NewNode): Fin
   return found;
 }
 
-/** Whether a pod that nobody moves keeps its node: it does not end with it. */
+/** Whether a pod that no plan moves stays on its node. */
 const staysIfKept = (pod: Pod): boolean =>
   !isFinished(pod) && !isDaemonPod(pod) && !isMirror(pod) && pod.metadata.deletionTimestamp === undefined;
 

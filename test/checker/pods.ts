@@ -66,7 +66,7 @@ export interface PodClass {
   readonly spec: PodSpec;
   readonly requests: Amounts;
   readonly ports: readonly HostPort[];
-  /** Volumes differ from pod to pod, so a pod with claims is a class of its own. */
+  /** Volumes differ from pod to pod, so a pod with PersistentVolumeClaims shares its class with no other. */
   readonly example: string;
 }
 

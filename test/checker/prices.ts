@@ -34,7 +34,7 @@ export class Prices {
     return own;
   }
 
-  /** What a node of these labels costs, dollars per hour: as much as a new one like it; 0 where nobody knows. */
+  /** What a node of these labels costs, dollars per hour: as much as a new one like it; 0 where that is unknown. */
   of(labels: Readonly<Record<string, string>>): number {
     const pool = this.cluster.pools.get(labels[poolKey] ?? '');
     const types = pool === undefined ? this.types : this.typesOf(pool);
@@ -52,7 +52,7 @@ const dearer = (type: MachineType, cost: number): MachineType => ({
   offers: type.offers.map((offer) => ({ ...offer, price: offer.price + cost })),
 });
 
-/** The labels that a node of the pool has whatever its type: the template's, and those that the engine chose. */
+/** The labels that a node of the pool has with any type: those of the template and of the claim. */
 export function fixedLabels(pool: Pool, claim: ClaimJson | undefined, name: string): Map<string, readonly string[]> {
   const labels = new Map<string, readonly string[]>();
   const template = pool.spec.template;

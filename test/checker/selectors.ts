@@ -133,7 +133,7 @@ function tolerates(toleration: Toleration, taint: Taint): boolean {
   return operator === 'Equal' ? value === (taint.value ?? '') : compares(taint.value ?? '', operator, value);
 }
 
-/** The first taint that keeps a pod with these tolerations away; PreferNoSchedule keeps nobody away. */
+/** The first taint that keeps a pod with these tolerations away; PreferNoSchedule excludes no pod. */
 export function untolerated(
   taints: readonly Taint[],
   tolerations: readonly Toleration[] | undefined,

@@ -134,7 +134,7 @@ describe('disrupt, terminated by hand after a person rejected one command and a 
     // What went before it was lost is all that may go.
     await policy({ approval: null, rates: rate('1') });
     const rests = async (): Promise<boolean> => (await whyStays(node)).includes('rate 1 in 24h (1 used)');
-    await on.until('The rate told of', rests, 60);
+    await on.until('The rate reported', rests, 60);
     expect(await kube.get('Node', { name: node })).toBeDefined();
   });
 });

@@ -28,7 +28,7 @@ test("another application's workflow with the cluster's search attributes disrup
   await on.workflow('orders/1').terminate('containment test');
 });
 
-test("Stowage's workflows that somebody starts with invalid input fail at once and name the invalid field", async () => {
+test("Stowage's workflows that are started by hand with invalid input fail at once and name the invalid field", async () => {
   for (const [type, input, why] of [
     ['launchNode', 'nonsense', 'the payload is "nonsense"'],
     [

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { observe } from '../../tools/stack/demo/observe.js';
 
-/** How a workflow is lost: somebody terminated it, it failed, or the server has no trace of it. */
+/** How a workflow is lost: it was terminated by hand, it failed, or the server has no trace of it. */
 export type Loss = 'terminated' | 'failed' | 'wiped';
 
 const reason = 'containment test';

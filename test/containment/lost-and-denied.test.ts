@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { instanceOf, isInitialized, large, sharedContainment } from './containment.js';
 
-// Answers that are lost, rights that are missing, objects and workflows that somebody takes away: each harms what it belongs to, and heals.
+// Lost answers, missing permissions, objects and workflows deleted by hand: each affects only its object, which recovers.
 const on = sharedContainment(createDefaultPool);
 
 describe('lost answers and denied calls', () => {

@@ -70,7 +70,7 @@ describe('a workflow that does not run', () => {
         const open = await openWorkflows();
         const uids = (await on.claims()).map(({ metadata }) => metadata.uid ?? '');
         const isResting = uids.every((uid) => !open.has(workflowIds.launch(on.cluster, uid)));
-        // What refused lately is remembered for a while, and missed by nobody.
+        // It remembers refused offerings for a while, and nothing depends on it.
         open.delete(workflowIds.offerings(on.cluster));
         return isResting ? open : undefined;
       },

@@ -78,7 +78,7 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
   await observe('The pod of illegal preferences running', () => runs('illegal'), within(240));
 
   const why = await observe(
-    'The pod with a bad selector told why',
+    'The event on the pod with a bad selector',
     () => eventOf('nasty-constructor', 'Failed to schedule pod'),
     within(120),
   );

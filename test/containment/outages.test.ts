@@ -140,7 +140,7 @@ describe('an outage of a dependency', () => {
       watches.silence('nodeclaims');
       await deploy(on.world, 'late-known', large);
       const isNew = (each: Parameters<typeof instanceOf>[0]): boolean => !known.includes(each.metadata.uid) && instanceOf(each) !== ''; // prettier-ignore
-      const claim = await on.claim('with an instance that no watch told of', isNew);
+      const claim = await on.claim('with an instance that no watch reported', isNew);
       await cloud.interruptSpot(instanceOf(claim), { terminate: false });
       const handling = workflowIds.interrupt(on.cluster, instanceOf(claim));
       await on.until('The notice taken', () => on.isOpen(handling), 120);

@@ -82,9 +82,9 @@ describe('a pause written as a custom resource with kubectl', () => {
   });
 });
 
-/** A workflow of this id that runs for as long as nobody ends it. */
+/** A workflow of this id that runs until it is terminated. */
 async function runOwner(workflowId: string): Promise<void> {
-  await on.client.workflow.start('unknownWorkflow', { workflowId, taskQueue: 'nobody-polls-this' });
+  await on.client.workflow.start('unknownWorkflow', { workflowId, taskQueue: 'without-a-worker' });
 }
 
 /** As a disruption taints a node; one of no known owner writes nothing on its claim. */
@@ -117,7 +117,7 @@ describe("a node's taint whose owner is another workflow", () => {
     const types = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['c5.2xlarge'] };
     const pool = (disruption: object) => createNodePool(on.world, 'default', { template: { requirements: [types] }, spec: { disruption } }); // prettier-ignore
     await pool({ consolidateAfter: 'Never' });
-    const apps = ['of-running', 'of-closed', 'of-nobody'];
+    const apps = ['of-running', 'of-closed', 'of-unknown'];
     for (const app of apps) await deploy(on.world, app, large);
     const [held = '', closed = '', strange = ''] = await Promise.all(apps.map(async (app) => on.runs(app)));
     for (const node of [held, closed, strange]) await on.claim(`of ${node}`, (each) => each.status?.nodeName === node && isInitialized(each)); // prettier-ignore

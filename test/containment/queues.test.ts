@@ -20,7 +20,7 @@ const on = containment('queues', async (world) => {
   await createNodePool(world, 'slow', { spec, template: { taints: [slowTaint] } });
 });
 
-/** A claim that somebody creates by hand: it is launched as any other. */
+/** A claim created by hand: it is launched as any other. */
 async function createClaim(name: string): Promise<void> {
   await on.world.kube.create('NodeClaim', {
     metadata: { name, labels: { 'karpenter.sh/nodepool': 'slow' } },

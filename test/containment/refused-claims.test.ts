@@ -33,7 +33,7 @@ async function poolOf(app: string): Promise<string | undefined> {
 let deployed = 0;
 let last: string | undefined;
 
-/** Another pod of its own size, once the one before runs. */
+/** Another pod, with other requests, once the one before runs. */
 async function deployNext(name: string): Promise<void> {
   if (last !== undefined && (await poolOf(last)) === undefined) return;
   deployed += 1;
@@ -125,9 +125,9 @@ describe('writes that the API server refuses', () => {
       /backs off until \S+, because the API server refused a NodeClaim: .*the webhook says 422/,
     );
     expect(why).not.toContain('is launched');
-    const told = await status(on.world);
-    for (const { name, code } of answered) expect(told).toMatch(new RegExp(`^${name} .*${refusalText(code)}`, 'm'));
-    expect(told).toMatch(/^preferred .*no-preferred says no/m);
+    const report = await status(on.world);
+    for (const { name, code } of answered) expect(report).toMatch(new RegExp(`^${name} .*${refusalText(code)}`, 'm'));
+    expect(report).toMatch(/^preferred .*no-preferred says no/m);
 
     await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicybinding', 'no-preferred']);
     await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicy', 'no-preferred']);

@@ -14,8 +14,8 @@ import { apply } from '../live/kubectl.js';
 import { createNodeClass, createNodePool, deploy, nodeOf } from '../live/world.js';
 import { containment, instanceOf, large } from './containment.js';
 
-// Runs are so short here that every workflow goes on in another one after a few steps, and takes few signals: what it was told
-// holds in all of them.
+// Runs are so short here that every workflow continues as new after a few steps and few signals: what was signalled to one run
+// holds in the next ones.
 
 const longestRun = 60;
 const mostSignals = 150;

@@ -106,7 +106,7 @@ describe('what is stuck is reported by status', () => {
   test('a failing workflow task is reported with its cause and what waits for it, until it is mended', async () => {
     const { cluster } = on.world.stack;
     const provision = on.client.workflow.getHandle(workflowIds.provision(cluster));
-    // What nobody of ours starts: workers know no workflow of this type, so that no workflow task of it succeeds.
+    // Workers know no workflow of this type, so that no workflow task of it succeeds.
     await on.client.workflow.start('unknownWorkflow', {
       workflowId: provision.workflowId,
       taskQueue: taskQueues(cluster).control,
@@ -134,7 +134,7 @@ describe('what is stuck is reported by status', () => {
     try {
       await deploy(on.world, 'waiting', large);
       await until(
-        'the workflow task that nobody takes',
+        'the workflow task that no worker takes',
         async () => /provision: no worker takes/.test(await stuck()),
         120,
       );

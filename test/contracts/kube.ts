@@ -16,7 +16,7 @@ const pod = (name: string, more: Partial<Pod['spec']> = {}): NewObject<Pod> => (
   metadata: { name, namespace, labels: { app: name.replace(/-\d+$/, '') } },
   spec: {
     containers: [{ name: 'main', image: 'registry.example/none', resources: { requests: { cpu: '100m' } } }],
-    schedulerName: 'nobody',
+    schedulerName: 'none',
     ...more,
   },
 });

@@ -54,7 +54,7 @@ const environmentOf = ({ spec }: Rendered): Record<string, string | undefined> =
 };
 
 describe('the Helm chart', () => {
-  test('enables worker versioning unless told otherwise', async () => {
+  test('enables worker versioning by default', async () => {
     const of = async (values: Record<string, string>): Promise<string | undefined> =>
       environmentOf(named(await render(values), 'Deployment', 'stowage-worker')).WORKER_VERSIONING;
 
@@ -73,7 +73,7 @@ describe('the Helm chart', () => {
     expect(single.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([['stowage-stowage', 2]]);
   });
 
-  test('keeps its pods off nodes that Stowage manages, whatever affinity the values add', async () => {
+  test('keeps its pods off nodes that Stowage manages, also where the values add node affinity', async () => {
     const wanted = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]';
     const rendered = await render({
       [`${wanted}.matchExpressions[0].key`]: 'team',
@@ -363,7 +363,7 @@ describe('the Helm chart', () => {
     expect(await may({ 'settings.NOMINATE_PODS': 'false' })).toBe(false);
   });
 
-  test('grants scaling of its own Deployments only to the uninstall job', async () => {
+  test('grants scaling of the Deployments only to the uninstall job', async () => {
     const rendered = await render();
     const own = rendered.filter(({ metadata }) => metadata.name === 'stowage-uninstall');
 

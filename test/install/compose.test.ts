@@ -13,7 +13,7 @@ import { buildComposeImages } from './compose-images.js';
 import { importNodeImages, startDocker, type Docker } from './docker.js';
 import { removeFolder, run } from './run.js';
 
-// docker-compose.yml as it is, on a daemon of this test's own. Public images have stand-ins of the same names, of this machine's parts.
+// docker-compose.yml as it is, on a separate Docker daemon. Public images are replaced by ones of the same names, made from this machine's programs.
 const lacks = process.env.STOWAGE_COMPOSE_LACKS ?? 'it is started by npm run suite -- install';
 const suite = lacks === '' ? describe : describe.skip;
 const minutes = (count: number): number => count * 60_000;
@@ -52,7 +52,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
     ] as const;
     tools = (await ensureToolchain(parts)) as Toolchain;
     docker = await startDocker(folder);
-    say('building stand-ins of the public images');
+    say('building replacements of the public images');
     const args = await importNodeImages(docker, tools.nodeImage);
     made = await buildComposeImages(docker, folder, tools);
     // This machine's package registries may be reached from the host alone.
@@ -73,7 +73,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
     await removeFolder(folder);
   }, minutes(10));
 
-  test('compose: every image that it names and does not build has a stand-in, and none is pulled', () => {
+  test('docker-compose.yml: every image that it names and does not build is replaced, and none is pulled', () => {
     const named = Object.values(services).filter(({ build }) => build === undefined);
 
     expect([...new Set(named.map(({ image }) => image))].sort()).toEqual([...made].sort());
@@ -132,20 +132,20 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
   );
 
   test(
-    'npm run demo uses compose by itself, tells its story, and takes everything down',
+    'npm run demo uses compose where Docker runs, prints its steps, and removes everything at the end',
     async () => {
       await compose('down', '--volumes', '--timeout', '5');
       const config = join(folder, 'docker-config');
       mkdirSync(join(config, 'cli-plugins'), { recursive: true });
       symlinkSync(tools.compose, join(config, 'cli-plugins/docker-compose'));
       const began = Date.now();
-      const told = await run('npm', ['run', '-s', 'demo'], {
+      const output = await run('npm', ['run', '-s', 'demo'], {
         env: { ...docker?.env, DOCKER_CONFIG: config, COMPOSE_FILE: files.join(':') },
         cwd: repositoryRoot(),
       });
 
-      expect(told).toContain('Docker runs here: the shortest way.');
-      expect(told).toContain('What happened to each node');
+      expect(output).toContain('Docker runs here: the shortest way.');
+      expect(output).toContain('What happened to each node');
       expect(await compose('ps', '--all', '--quiet')).toBe('');
       say(`npm run demo took ${Math.round((Date.now() - began) / 1000)} s`);
     },

@@ -6,7 +6,7 @@ import { run } from './run.js';
 /** npm and Node trust what this machine trusts; node-image has its certificates. */
 const trust = 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt';
 
-/** Debian's, which speaks to the engine's own BuildKit: a newer one that stands first on the path would ask for a plugin. */
+/** Debian's, which speaks to the engine's own BuildKit: a newer one earlier on the path would need a plugin. */
 const client = '/usr/bin/docker';
 
 /** A daemon of a test's own. */
@@ -63,7 +63,7 @@ export interface StandIn {
    */
   readonly files: Readonly<Record<string, string | { readonly text: string }>>;
   readonly dockerfile: string;
-  /** As `linux/arm64`; the machine's own unless told. */
+  /** As `linux/arm64`; default: that of this machine. */
   readonly platform?: string;
 }
 

@@ -12,7 +12,7 @@ export interface ForeignImage {
   readonly programs: readonly { readonly path: string; readonly machine: number }[];
 }
 
-/** For arm64, over a base that has nothing to run: whatever the build would run for arm64 fails. */
+/** For arm64, over a base without programs: a build step that runs an arm64 program fails. */
 export async function buildForeign(
   docker: Docker,
   folder: string,

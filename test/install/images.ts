@@ -19,7 +19,7 @@ export interface BuiltImages {
 }
 
 /**
- * Builds all images into an archive for `ctr images import`. The bases are stand-ins of the same names, from Debian's and npm's
+ * Builds all images into an archive for `ctr images import`. The bases are replaced by images of the same names, from Debian's and npm's
  * packages, so that nothing is pulled.
  */
 export async function buildImages(folder: string, tools: Partial<Toolchain>): Promise<BuiltImages> {

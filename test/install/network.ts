@@ -5,7 +5,7 @@ import { run } from './run.js';
 
 /** A bridge of this test's own: pods are on it, and reach the host by its address. */
 export const bridge = { name: 'stowage-test0', address: '10.213.7.1', subnet: '10.213.7.0/24' } as const;
-/** First address of the API server's `--service-cluster-ip-range`: Service `kubernetes`, which pods are told of. */
+/** First address of the API server's `--service-cluster-ip-range`: Service `kubernetes`, whose address pods have in their environment. */
 const kubernetesService = '10.100.0.1';
 
 export interface Network {
@@ -20,7 +20,7 @@ export interface Network {
  */
 export async function startNetwork(apiserverPort: number, kube: KubeClient): Promise<Network> {
   await removeBridge();
-  // A bridge without an address of its own takes one of its ports', and another when that pod ends: pods would talk to the old one.
+  // A bridge without a fixed MAC address takes one of its ports', and another when that pod ends: pods would talk to the old one.
   await run('ip', ['link', 'add', bridge.name, 'address', '0a:58:0a:d5:07:01', 'type', 'bridge']);
   await run('ip', ['address', 'add', `${bridge.address}/24`, 'dev', bridge.name]);
   await run('ip', ['address', 'add', `${kubernetesService}/32`, 'dev', bridge.name]);

@@ -199,7 +199,7 @@ const nodeOf = (providerId: string): Node => ({
   spec: { providerID: providerId },
 });
 
-/** The stand-in of the reservation's id. */
+/** The placeholder of the reservation's id. */
 function reservationIn({ calls }: Recording): string {
   const { body = '' } = calls.find(({ action }) => action === 'DescribeCapacityReservations') ?? {};
   return /cr-[0-9a-f]{17}/.exec(body)![0];

@@ -124,7 +124,7 @@ async function receiveOne(): Promise<void> {
 }
 
 // Rules `node-classes/deletion`, `launch-templates/unused-are-deleted`.
-test("other owners' resources in the account stay, whatever their tags", async () => {
+test("other owners' resources in the account stay, also with tags of the cluster", async () => {
   const { region, cluster, awsEndpoint } = stack();
   const strangers = await addStrangers({ region, cluster, endpoint: awsEndpoint! }, `strict-${process.pid}`);
   const ready = await resolved(provider, nodeClass(stack(), {}, 'among-strangers'));

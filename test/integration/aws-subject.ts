@@ -20,7 +20,7 @@ export const useCloud = (...more: readonly StackPart[]): ReturnType<typeof useSt
   useStack(['cloud', ...more], { instanceFamilies: providersRegion });
 
 /**
- * An AWS provider against the stack's cloud, under the policy that an installation has, or with the `accessKey` of somebody else. `shift`
+ * An AWS provider against the stack's cloud, under the policy that an installation has, or with the `accessKey` of another user. `shift`
  * moves its clock forward by milliseconds.
  */
 export function awsProvider(

@@ -470,7 +470,7 @@ describe('EC2 node classes', () => {
     ['CreateLaunchTemplate', 'CreateLaunchTemplateAuthCheckFailed'],
   ])('a dry run finds that %s is denied', async (action, reason) => {
     await cloud().addFault({ kind: 'error', action, code: 'UnauthorizedOperation', status: 403, times: 0 });
-    // A launch template of its own, so that it has to be made.
+    // A launch template that no other test uses, so that it has to be created.
     const status = await statusOf({ userData: `echo ${action}` }, `denied-${action.toLowerCase()}`);
     const condition = conditionOf(status.conditions, 'ValidationSucceeded');
     expect(condition).toMatchObject({ status: 'False', reason });
@@ -706,7 +706,7 @@ describe('EC2 drift', () => {
 });
 
 describe('the interruption queue', () => {
-  /** Receives until `enough`, told what came so far; state changes of other tests' instances may come between. */
+  /** Receives until `enough` returns true for all notices so far; state changes of other tests' instances may come between. */
   const receive = async (enough: (seen: readonly InterruptionNotice[], ignored: readonly string[]) => boolean) => {
     const { provider } = awsProvider(stack(), { interruptionQueue: stack().cluster });
     const stop = new AbortController();

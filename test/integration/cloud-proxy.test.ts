@@ -137,7 +137,7 @@ describe('the local cloud of the stack', () => {
         `${ErrorCode!} ${where!.Overrides!.InstanceType!} ${where!.Overrides!.AvailabilityZone!}`,
     );
 
-  test('a fleet launches from the cheapest pool, wherever it stands in the request', async () => {
+  test('a fleet launches from the cheapest pool, at any position in the request', async () => {
     await cloud().setSpot({ instanceType: 'c5.large', zone: subnets[1]!.zone, price: 0.001 });
     const fleet = await launch(request(inZones(['p5.48xlarge', 'm5.large', 'c5.large'])));
     expect(fleet.Instances).toHaveLength(1);

@@ -101,7 +101,7 @@ export function build(kind: string, ...patches: readonly Patch[]): Record<string
     const last = steps.pop()!;
     let at: Record<string | number, unknown> = object;
     for (const [index, step] of steps.entries()) {
-      // A patch may lead through what another patch has put there, whatever that is.
+      // A path may lead through a value of any kind that another patch has put there.
       if (at[step] === null || typeof at[step] !== 'object')
         at[step] = typeof (steps[index + 1] ?? last) === 'number' ? [] : {};
       at = at[step] as Record<string | number, unknown>;

@@ -127,7 +127,7 @@ async function compareCreation(kind: string, object: Record<string, unknown>): P
   return true;
 }
 
-/** Updates, as a dry run, an object that stands in the cluster for the time of the test. */
+/** Updates, as a dry run, an object that exists in the cluster during the test. */
 async function compareUpdate({ kind, from }: CrdRow, patch: Patch, name: string): Promise<boolean> {
   const resource = resourceOf(kind);
   const named = { 'metadata.name': name };

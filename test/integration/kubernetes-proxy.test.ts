@@ -4,7 +4,7 @@ import { kubernetesThrough } from '../../tools/stack/network/redirected.js';
 import { createKubeClient } from '../../kube/client.js';
 import { useStack } from './shared-stack.js';
 
-// What stands between the operator of `npm run suite -- crash` and the API server.
+// The proxy between the operator of `npm run suite -- crash` and the API server.
 const { stack } = useStack(['apiserver']);
 const writes: KubernetesWrite[] = [];
 const name = `kubernetes-proxy-${process.pid}`;

@@ -11,7 +11,7 @@ import type { PlanDocument } from '../../cli/output/plan-json.js';
 import { apply, kubectl } from '../live/kubectl.js';
 import { useStack } from './shared-stack.js';
 
-// `stowage plan` as a process against a real API server and scheduler: nobody launches anything here.
+// `stowage plan` as a process against a real API server and scheduler: nothing is launched here.
 const { stack } = useStack(['controllers']);
 const run = promisify(execFile);
 const name = `plan-live-${randomUUID().slice(0, 8)}`;

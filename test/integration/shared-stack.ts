@@ -10,7 +10,7 @@ import { startStack, type Stack, type StackOptions } from '../../tools/stack/sta
  * all, stopped by the run's global teardown. Call it at the top of a file, and the returned functions inside tests.
  * `cloud()` scripts the cloud proxy. Set STOWAGE_TEST_STACK to a folder to keep one stack over several runs.
  *
- * There are two: files that need the controllers share one, the others share one in which nobody else writes.
+ * There are two: files that need the controllers share one, the others share one without other writers.
  * `instanceFamilies`: of all files that share one, or of none. A moto of the run's is used.
  * Files share one cluster and one cloud: give namespaced objects a namespace, and cluster objects a name, of your own.
  */

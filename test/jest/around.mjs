@@ -1,4 +1,4 @@
-// Calls what stands around the files of a project (jest.config.mjs), in order; around-end.mjs undoes it, the last first.
+// Calls the set-ups of a project (jest.config.mjs) in order; around-end.mjs undoes them in reverse.
 const undone = (globalThis.stowageAround ??= []);
 
 export default async function setUp(_, { globals }) {

@@ -28,7 +28,7 @@ function restoreProcess() {
 const prepared = new WeakSet();
 const failed = new WeakMap();
 
-/** The hooks of a file are kept apart from its tests by circus, which asks for no timeout of its own here. */
+/** jest-circus keeps the hooks of a file apart from its tests and gives them no default timeout here. */
 addEventHandler(({ name }, { currentDescribeBlock, rootDescribeBlock }) => {
   if (!prepared.has(rootDescribeBlock)) {
     prepared.add(rootDescribeBlock);

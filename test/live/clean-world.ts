@@ -26,7 +26,7 @@ const isStanding = (kind: WorkflowKind | undefined): boolean => kind !== undefin
 /** Nodes that are drained and end take this long on a crowded machine; what is not gone by then is stuck. */
 const patience = { withinMs: 150_000 };
 
-/** Resolves once nothing is left and nothing is under way; rejects with what is, at once where that would last longer than anybody waits. */
+/** Resolves once nothing is left and nothing is under way; rejects with what is left, at once where that would outlast every wait. */
 export async function cleanWorld({ kube, cloud, temporal, stack }: LiveWorld): Promise<void> {
   await expectOfferings(temporal, stack.cluster, Date.now() + patience.withinMs);
   for (const resource of admission) await removeAll(stack, `apis/admissionregistration.k8s.io/v1/${resource}`);
@@ -67,7 +67,7 @@ async function remove(kube: KubeClient): Promise<string[]> {
   return [...found, ...nodes.map(({ metadata }) => `Node ${metadata.name ?? ''}`)];
 }
 
-/** Nobody waits for what pods of tests would do before they end. */
+/** Pods of tests have nothing to do before they end. */
 const atOnce = (kind: Kind): { gracePeriodSeconds?: number } => (kind === 'Pod' ? { gracePeriodSeconds: 0 } : {});
 
 /** Instances that are there, ended otherwise: those whose claim was taken away, too. */

@@ -86,7 +86,7 @@ async function moves(): Promise<{ workflowId: string; phase: string }[]> {
 }
 
 describe('consolidation moves pods to cheaper nodes', () => {
-  // Every pod has a node of its own; once others may be bought, fewer nodes hold all of them for less.
+  // Every pod has its node; once larger types are allowed, fewer nodes hold all of them for less.
   test('2 yellow and 3 red pods end on fewer, cheaper nodes, though the process is killed in the middle of a move', async () => {
     await createNodeClass(world, pool);
     await allow(['r5.large']);

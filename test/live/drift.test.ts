@@ -186,7 +186,7 @@ describe('a node class that changes has its nodes replaced', () => {
 
     await replaced('web', before, 3);
     await observe(
-      'The template recorded as good',
+      'The last good template recorded',
       async () => {
         const live = await kube.get('NodePool', { name: pool });
         return live?.metadata.annotations?.[annotations.lastGoodTemplate] === undefined ? undefined : true;

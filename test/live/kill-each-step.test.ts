@@ -248,7 +248,7 @@ async function finished(round: Round, move: WorkflowHandle<typeof consolidate>):
   expect(node?.metadata.deletionTimestamp).toBeUndefined();
   expect(isTainted(node!)).toBe(false);
   expect(new Set(allPods(round).map(({ spec }) => spec.nodeName))).toEqual(new Set([node?.metadata.name]));
-  // One instance was launched for all, and those that it stands for are gone.
+  // One instance was launched for all, and the instances that it replaces are gone.
   const instances = await instancesOf(round);
   expect(instances.map(({ instanceType, state }) => `${instanceType} ${state}`).sort()).toEqual(
     [`${after} running`, ...before.map((type) => `${type} terminated`)].sort(),

@@ -78,7 +78,7 @@ async function nothingLeft(): Promise<void> {
   );
 }
 
-// Whatever a test did, nothing is left of it: no node, no instance, no taint, no finalizer.
+// After each test nothing is left: no node, no instance, no taint, no finalizer.
 afterEach(async () => {
   await cloud.clearFaults();
   for (const { metadata } of await kube.list('Deployment', { namespace: 'default' })) {
@@ -110,9 +110,9 @@ describe('pending pods get nodes, and nodes are removed when they are not needed
     await observe(
       'A doctor that finds nothing wrong',
       async () => {
-        const { succeeded, checks: told } = await doctor();
-        checks = told;
-        return succeeded && wrong().length === 0;
+        const found = await doctor();
+        checks = found.checks;
+        return found.succeeded && wrong().length === 0;
       },
       within(120),
       () => Promise.resolve(JSON.stringify(wrong())),
@@ -220,8 +220,8 @@ describe('pending pods get nodes, and nodes are removed when they are not needed
 
     const [pod] = await kube.list('Pod', { namespace: 'default', labelSelector: 'app=fallback' });
     const node = claim?.status?.nodeName ?? '';
-    const told = await stowage('why', `pod/${pod?.metadata.name ?? ''}`);
-    expect(told).toContain(`it runs on node ${node}`);
+    const ofPod = await stowage('why', `pod/${pod?.metadata.name ?? ''}`);
+    expect(ofPod).toContain(`it runs on node ${node}`);
     const ofNode = await stowage('why', `node/${node}`);
     expect(ofNode).toMatch(/out of capacity:? spot: [0-9]+ offerings \(InsufficientInstanceCapacity\)/);
     expect(ofNode).toMatch(new RegExp(`^node ${node}: (may go|stays|is being disrupted)`));

@@ -10,7 +10,7 @@ import { openWorld, type LiveWorld } from './world.js';
 
 /*
  * Worlds that test files pass on. A start of a stack with its Stowage costs ten seconds of a processor, and the first of everything that Stowage does about
- * as much again; to clean up costs two. A file takes a world that an earlier one has left, in whatever process, and cleans it before it begins; where that
+ * as much again; to clean up costs two. A file takes a world that an earlier one has left, also in another process, and cleans it before it begins; where that
  * does not come to an end, or none is left, it gets a new one. It leaves its world to others where all of its tests passed.
  * shared-worlds.ts names the folder of the run's worlds, and ends those that are left over.
  */
@@ -21,7 +21,7 @@ const folderOfRun = (): string => {
   return folder;
 };
 
-/** Has an empty file for each world that nobody uses; the process that removes it has the world. */
+/** Has an empty file for each unused world; the process that removes it has the world. */
 const unused = (): string => {
   const folder = join(folderOfRun(), 'unused');
   mkdirSync(folder, { recursive: true });

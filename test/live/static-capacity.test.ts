@@ -207,7 +207,7 @@ describe('a static pool keeps its replicas', () => {
       seen,
     );
     expect(await kube.list('Node')).toEqual([]);
-    // Nobody keeps replicas of a pool that is gone.
+    // No workflow keeps replicas of a pool that is gone.
     expect(await kube.get('NodePool', { name: pool })).toBeUndefined();
   });
 });

@@ -132,7 +132,7 @@ describe('two operators and two workers share the work', () => {
     await launches('awake');
     expect(await leader()).not.toBe(frozen);
     expect(frozen.isRunning).toBe(true);
-    // One claim a pod: nobody launched for a pod that somebody else had launched for.
+    // One claim a pod: no second node was launched for any pod.
     const apps = ['before', 'after', 'meanwhile', 'awake'];
     expect(await kube.list('NodeClaim')).toHaveLength(apps.length);
   });

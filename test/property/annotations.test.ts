@@ -32,7 +32,7 @@ const samples = [
 const every = fc.dictionary(fc.constantFrom(...Object.values(annotations)), editedText(...samples), { maxKeys: 8 });
 const kinds = ['Node', 'NodeClaim', 'NodePool', 'Pod', 'EC2NodeClass'] as const;
 
-// Whatever others write into the annotations that Stowage and Karpenter read: the pod beside is planned for, the empty
+// With any value of the annotations that Stowage and Karpenter read the other pod is planned for, the empty
 // node is found or named with its blocker, and nothing fails. Rules `invariants/failures-are-contained`,
 // `labels/what-is-believed`.
 test('annotations of any content on any object keep no other pod from its plan, and no decision fails', async () => {

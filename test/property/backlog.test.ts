@@ -28,7 +28,7 @@ describe('launches for a backlog of pending pods', () => {
       },
       code,
     );
-  /** Pods that wait are replaced by others meanwhile, as a rollout does: what was planned for them is for nobody now. */
+  /** Pending pods are replaced by others meanwhile, as by a rollout: the plan has nodes for pods that are gone. */
   const replacesPods =
     (fromMs: number, everyMs: number, times: number) =>
     ({ cache, kube }: SimulatedCluster): void => {

@@ -73,7 +73,7 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
     );
   });
 
-  test('commands are the same in whatever order objects come', () => {
+  test('commands do not depend on the order of the objects', () => {
     fc.assert(
       fc.property(seeds, seeds, (seed, order) => {
         const made = generate(kind, size, seed);

@@ -24,7 +24,7 @@ const defaults: fc.Arbitrary<Defaults> = fc.oneof(
 const ownerLabel = 'example.com/owner';
 const owners = ['one', 'two', 'three'];
 
-/** The case with every pod in one of three ReplicaSets, but for each fourth, which nobody owns. */
+/** The case with every pod in one of three ReplicaSets, but for each fourth, which has no owner. */
 function owned({ objects, catalogue }: Case): Case {
   let next = 0;
   const items = objects.map((object) => {
@@ -63,7 +63,7 @@ function withDefaults(input: PackingInput, defaultTopologySpread: Defaults): Pac
   };
 }
 
-/** The case with the constraints in each pod that has an owner and none of its own. */
+/** The case with the constraints written into each pod that has an owner and no constraints. */
 function writtenOut(made: Case, constraints: Defaults): Case {
   const objects = made.objects.map((object) => {
     const owner = object.metadata.labels?.[ownerLabel];

@@ -89,11 +89,11 @@ function explained(made: Case): { result: Plan; cluster: Cluster; placement: Pla
   return { result, cluster, placement: place(cluster, types, { engine: 'stowage', ...result }).placement };
 }
 
-/** Reasons that keep every pod of the kind off a type, whatever else is placed. */
+/** Reasons that exclude a type for the pod in every state of the cluster. */
 const ofTheType: ReadonlySet<Blocker['reason']> = new Set(['Requirements', 'Offerings', 'Resources', 'HostPorts']);
 
 /** Types of the pool that no group counts, and those that are said not to hold the pod where the checker finds that they do. */
-function typesToldWrong(placement: Placement, pool: Pool, spec: PodSpec, groups: readonly TypeGroup[]): string[] {
+function wrongTypes(placement: Placement, pool: Pool, spec: PodSpec, groups: readonly TypeGroup[]): string[] {
   const counted = groups.reduce((sum, { types }) => sum + types, 0);
   const all = placement.typesOf(pool).size;
   if (counted !== all) return [`${counted} of ${all} are counted`];
@@ -130,7 +130,7 @@ describe.each(cases)('explanations of unplaced pods in %s cases of %d', (kind, s
           const able = blockers.filter((blocker) => blocker.reason !== 'NotReady');
           expect(nodePools.map(({ nodePool }) => nodePool)).toEqual(able.map(({ nodePool }) => nodePool));
           for (const { nodePool, typeGroups } of nodePools) {
-            const types = typesToldWrong(placement, cluster.pools.get(nodePool)!, spec, typeGroups);
+            const types = wrongTypes(placement, cluster.pools.get(nodePool)!, spec, typeGroups);
             expect({ seed, pod, nodePool, types }).toEqual({ seed, pod, nodePool, types: [] });
           }
         }

@@ -50,7 +50,7 @@ const found: readonly Found[] = [
     },
   ],
   [
-    'a consolidation does not fail where somebody terminates the drain that it waits for',
+    'a consolidation does not fail where the drain workflow that it waits for is terminated by hand',
     {
       seed: 1500000,
       replicas: 3,
@@ -61,7 +61,7 @@ const found: readonly Found[] = [
     },
   ],
   [
-    'a consolidation that somebody terminates, and its taint before that, keeps nothing of its node, nor of the budget',
+    'a consolidation that is terminated by hand after its taint was removed releases its node and the budget',
     {
       seed: 1500000,
       replicas: 3,

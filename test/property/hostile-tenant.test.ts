@@ -10,7 +10,7 @@ import { plan } from '../../packing/plan.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 
-// A tenant who writes whatever the API server takes, beside others who mean no harm. Some hundred objects here; all 100,000 by
+// A tenant who writes anything that the API server accepts, beside ordinary tenants. Some hundred objects here; all 100,000 by
 // STOWAGE_HOSTILE_OBJECTS=100000, more of them at a time by STOWAGE_HOSTILE_PER_PLAN, other ones by STOWAGE_SEED.
 const wanted = Number(process.env['STOWAGE_HOSTILE_OBJECTS'] ?? 150);
 const perPlan = Number(process.env['STOWAGE_HOSTILE_PER_PLAN'] ?? 50);
@@ -136,11 +136,15 @@ describe('a hostile tenant', () => {
       expect(refusals(result)).toEqual([]);
       expect(work).toBeLessThanOrEqual(0.8 * perPlan * alone.work);
       const [asked] = podsIn(objects).slice(seed % 7);
-      // Of very many, some explanations stand for all.
+      // Of very many objects only some are explained.
       if (asked === undefined || (seeds.length > 100 && seed % 10 > 0)) return;
       const about = keyOf(asked);
-      const told = plan({ ...input, about: new Set([about]), settings: { ...input.settings, explainTypes: true } });
-      expect(told.setAside).toBeUndefined();
+      const explained = plan({
+        ...input,
+        about: new Set([about]),
+        settings: { ...input.settings, explainTypes: true },
+      });
+      expect(explained.setAside).toBeUndefined();
     },
   );
 

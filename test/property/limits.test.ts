@@ -127,7 +127,7 @@ function rulesOf({ budgets, windows, rates }: Limits): Rules {
 
 let serial = 0;
 
-/** How many of `count` nodes that want to go are let go. */
+/** How many of `count` candidates the limits allow. */
 function grantedOf(
   { pool, policies }: Rules,
   {
@@ -301,7 +301,7 @@ describe('budgets, rates, quotas and maintenance windows of a random policy', ()
   });
 
   test('give as the next time to check the first one at which a disruption is allowed again', () => {
-    let told = 0;
+    let checked = 0;
     fc.assert(
       fc.property(
         limits,
@@ -326,14 +326,14 @@ describe('budgets, rates, quotas and maintenance windows of a random policy', ()
           const end = Math.min(changesAt ?? Number.POSITIVE_INFINITY, now + 2 * day);
           for (let when = now + minute; when < end; when += 97 * minute) expect(ask(when).allowed).toBe(0);
           if (changesAt === undefined) return;
-          told++;
+          checked++;
           expect(ask(changesAt).allowed).toBeGreaterThan(0);
           expect(ask(changesAt - 1).allowed).toBe(0);
         },
       ),
       { numRuns: 150 },
     );
-    expect(told).toBeGreaterThan(30);
+    expect(checked).toBeGreaterThan(30);
   });
 });
 

@@ -52,7 +52,7 @@ const requests = fc
     [`${method} ${target} ${version}`, 'Connection: close', ...lines, '', body].join('\r\n'),
   );
 
-/** All that comes back for these bytes until the server, told that no more follow, closes. */
+/** The response to these bytes and an end of the stream, until the server closes. */
 async function answerTo(port: number, bytes: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => undefined);
@@ -79,7 +79,7 @@ describe.each<[string, (fail: (error: unknown) => void) => Server]>([
         origin: undefined,
       }),
   ],
-])('whatever bytes come, %s', (_name, create) => {
+])('on a request of any bytes %s', (_name, create) => {
   const faults: unknown[] = [];
   let server: Server;
   let port = 0;

@@ -16,8 +16,8 @@ import {
 } from '../../packing/requirements/requirements.js';
 
 /*
- * applyOverlays shares what NodePools have in common. Told plainly, one offering of one NodePool after the other, the rules
- * (node-overlays/heaviest-first, node-overlays/conflicts) are what `plainly` says.
+ * applyOverlays shares what NodePools have in common. `plainly` applies the same rules (node-overlays/heaviest-first,
+ * node-overlays/conflicts) to one offering of one NodePool after the other.
  */
 
 const compatible = (asked: Requirements, has: Requirements): boolean =>

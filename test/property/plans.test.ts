@@ -65,7 +65,7 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
     );
   });
 
-  test('are the same for the same input in whatever order', () => {
+  test('do not depend on the order of the input', () => {
     fc.assert(
       fc.property(seeds, seeds, (seed, order) => {
         const made = generate(kind, size, seed);
@@ -81,19 +81,31 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
 });
 
 test.each<[rule: string, kind: Kind, size: number, seed: number]>([
-  ['a rule that some have without being selected hid those who are', 'revised', 60, 140],
-  ['pods that share a node came beside others of theirs', 'revised', 60, 285],
-  ['pods that came before a node was narrowed down were not counted on it', 'revised', 60, 103_004],
-  ['pods of two apps wanted to be near each other, and nobody could be the first', 'entangled', 60, 61],
-  ['a pod counted whom one of several affinity terms selects', 'entangled', 60, 79],
+  ['a constraint of pods that it does not select hid the pods that it selects', 'revised', 60, 140],
+  ['pods placed together were put beside other pods of the same labels', 'revised', 60, 285],
+  ['pods placed before the requirements of their node were narrowed were not counted on it', 'revised', 60, 103_004],
+  ['pods of two apps had affinity for each other, and none could be placed first', 'entangled', 60, 61],
+  ['a pod that only one of several affinity terms selects was counted for all', 'entangled', 60, 79],
 ])('a plan that once broke a rule: %s (%s of %d pods, seed %d)', (_, kind, size, seed) => {
   const made = generate(kind, size, seed);
   expect(judged(made, solved(made)).violations).toEqual([]);
 });
 
 test.each<[why: string, kind: Kind, size: number, seed: number, mostPerHour: number]>([
-  ['pods whose spread counts others came before those, who then had to heed it', 'entangled', 60, 226, 0.7301],
-  ['a node of a lighter pool was not filled though another one then cost more', 'corner', 60, 101024, 0.46735],
+  [
+    'pods were placed before the pods that their spread constraint counts, which had to respect it',
+    'entangled',
+    60,
+    226,
+    0.7301,
+  ],
+  [
+    'a node of a NodePool of lower weight was not filled, and one more node was launched',
+    'corner',
+    60,
+    101024,
+    0.46735,
+  ],
 ])('a plan that once cost too much: %s (%s of %d pods, seed %d)', (_, kind, size, seed, mostPerHour) => {
   const result = solved(generate(kind, size, seed));
   expect(result.unschedulable).toEqual([]);

@@ -11,7 +11,7 @@ import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../builders/activity-world.js';
 import type { ActivityWorld } from '../builders/activity-world.js';
 
-// One object of any kind that cannot be read at all, whatever the cause: all else is planned and decided about.
+// One object of any kind cannot be read at all: everything else is still planned and decided about.
 // Rules `invariants/failures-are-contained`, `scheduling/objects-left-out`.
 let world: ActivityWorld;
 
@@ -99,7 +99,7 @@ describe.each(kinds)('an object of kind %s that cannot be parsed', (kind) => {
     const { commands } = await activities.findDisruptions({ nominations: [], commands: [] });
 
     if (kind === 'DisruptionPolicy') {
-      // It may protect any pool: each is left alone, and told so.
+      // It may protect any pool: each is left alone, with an event.
       expect(commands).toEqual([]);
       expect(world.events).toContainEqual(expect.objectContaining({ reason: 'LeftOut', regarding: aboutPool }));
     } else

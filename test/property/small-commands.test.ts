@@ -16,7 +16,7 @@ interface PricedNode extends SmallNode {
 
 /**
  * One to three nodes that hold a few pods by all their rules, each of a random type that has room for them. On demand
- * alone: spot is replaced by spot under rules of its own.
+ * alone: the replacement of spot by spot has other rules.
  */
 function smallFleet(random: Random): { small: SmallCase; nodes: PricedNode[] } | undefined {
   const drawn = smallCase(random, 5);

@@ -90,7 +90,7 @@ class Pool {
     for (const { claim } of counts.running.slice(0, room)) this.claims.get(claim.metadata.name ?? '')!.going = true;
   }
 
-  /** A move that has begun creates its replacement, whatever else has happened since. */
+  /** A move that has begun creates its replacement, also after other changes. */
   private launch(): void {
     for (const claim of this.moves(({ successor }) => successor === undefined)) claim.successor = this.create();
   }
@@ -124,7 +124,7 @@ class Pool {
   }
 }
 
-test('a static pool never has more nodes than limits.nodes, and ends with its replicas, whatever happens between', () => {
+test('a static pool never has more nodes than limits.nodes, and ends with its replicas, after any order of changes and failures', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

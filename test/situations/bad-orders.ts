@@ -5,19 +5,19 @@ import { saidHere, type Said } from './stowage.js';
 type Order = readonly [what: string, args: readonly [name: string, ...string[]], reason: RegExp];
 
 const nothing = /"nosuch" is no workflow id, and nothing is under way for a node or NodePool of that name/;
-const nobody = /what follows --as is empty: give a value, or leave it out/;
+const emptyActor = /what follows --as is empty: give a value, or leave it out/;
 const blank = /--as is empty: give the name of the person for whom you act/;
 const scope = ['--nodepool', 'held'];
 const because = ['--because', 'x'];
 
-/** About nothing, and by nobody: every order. */
+/** Every order about an unknown object, and with an empty --as. */
 const senseless: readonly Order[] = [
   ...['approve', 'reject', 'abort', 'hold', 'retry', 'expedite'].flatMap((order): Order[] => [
     [`${order} about nothing`, [order, 'nosuch'], nothing],
-    [`${order} by nobody`, [order, 'nosuch', '--as', ''], nobody],
+    [`${order} with an empty --as`, [order, 'nosuch', '--as', ''], emptyActor],
   ]),
   ['rollback about nothing', ['rollback', 'closed'], /no rollout of a NodePool of that name/],
-  ['rollback by nobody', ['rollback', 'closed', '--as', ' '], blank],
+  ['rollback with a blank --as', ['rollback', 'closed', '--as', ' '], blank],
   [
     'approve of no workflow',
     ['approve', 'consolidate/0000000000000000'],
@@ -42,7 +42,7 @@ const senseless: readonly Order[] = [
     ['pause', '--cluster', '--node', 'n', ...because],
     /give one of --cluster, --nodepool, --node/,
   ],
-  ['pause by nobody', ['pause', ...scope, ...because, '--as', ''], nobody],
+  ['pause with an empty --as', ['pause', ...scope, ...because, '--as', ''], emptyActor],
   ['pause without a reason', ['pause', ...scope, '--because', ' '], /reason is missing: say why/],
   ['pause for no time', ['pause', ...scope, ...because, '--for', '0s'], /--for: "0s" is not allowed/],
   [
@@ -52,10 +52,10 @@ const senseless: readonly Order[] = [
   ],
   ['resume of what is not there', ['resume', '--nodepool', 'nosuch'], /NodePool nosuch is not paused/],
   ['resume of nothing', ['resume'], /say what: --cluster/],
-  ['resume by nobody', ['resume', ...scope, '--as', ''], nobody],
-  ['reconsider of what nobody rejected', ['reconsider', '--node', 'nosuch'], /nothing is refused for/],
+  ['resume with an empty --as', ['resume', ...scope, '--as', ''], emptyActor],
+  ['reconsider of a node without a rejection', ['reconsider', '--node', 'nosuch'], /nothing is refused for/],
   ['reconsider of nothing', ['reconsider'], /say what: --node NAME, --nodepool NAME or --all/],
-  ['reconsider by nobody', ['reconsider', '--all', '--as', ''], nobody],
+  ['reconsider with an empty --as', ['reconsider', '--all', '--as', ''], emptyActor],
   ['why of no pod', ['why', 'pod/nosuch'], /pod default\/nosuch does not exist/],
   ['why of no node', ['why', 'node/nosuch'], /node nosuch does not exist/],
   ['why of no kind', ['why', 'deployment/held'], /expected pod\/NAME, node\/NAME, nodeclaim\/NAME or nodepool\/NAME/],

@@ -74,7 +74,7 @@ export const staying: readonly Situation[] = [
 
 const cheaperLater = { ...dear, disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } };
 
-/** Nodes of which people are asked, and whose drains stand still, besides; what is said of them is tested by itself. */
+/** Nodes that await approval or whose drain is blocked, beside the others; bad-orders.ts gives orders about them. */
 export const others: readonly Omit<Situation, 'says'>[] = [
   { ...cheaperLater, name: 'refused' },
   { ...cheaperLater, name: 'withdrawn' },

@@ -45,12 +45,12 @@ export function surfaces(people: People): void {
         await people.says(row('all'), 'status');
         const pools = section(await people.status(), 'NodePools');
         for (const name of ['cheapest', 'all']) expect(pools).toMatch(row(name));
-        const told = JSON.parse((await people.stowage('status', '-o', 'json')).stdout) as StatusReport;
+        const report = JSON.parse((await people.stowage('status', '-o', 'json')).stdout) as StatusReport;
         const { pricePerHour = 0, leastPossiblePerHour = 0 } =
-          told.pools.find(({ nodePool }) => nodePool === 'cheapest') ?? {};
+          report.pools.find(({ nodePool }) => nodePool === 'cheapest') ?? {};
         expect(leastPossiblePerHour).toBeGreaterThan(0);
         expect(leastPossiblePerHour).toBeLessThanOrEqual(pricePerHour);
-        expect(told.leastPossiblePerHour).toBeGreaterThan(0);
+        expect(report.leastPossiblePerHour).toBeGreaterThan(0);
       },
       patience,
     );

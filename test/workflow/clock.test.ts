@@ -29,7 +29,7 @@ describe("the time-skipping test server's clock", () => {
     await expect(handle.result()).resolves.toMatchObject({ reason: 'registration_timeout' });
   });
 
-  test('advances while a test sleeps, and stands still afterwards', async () => {
+  test('advances while a test sleeps, and stops afterwards', async () => {
     await loseCount();
     const before = await rig.now();
     await rig.sleep('1 hour');

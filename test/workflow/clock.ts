@@ -12,7 +12,7 @@ const hastyMs = 200;
 
 /**
  * The server skips time while nothing is in flight, and counts what is. It loses count where a task is handed out again or
- * ends with its workflow, and stands still from then on. A test that waits for time to be skipped sees that by this clock:
+ * ends with its workflow, and stops from then on. A test that waits for time to be skipped sees that by this clock:
  * where nothing is in flight and the server's time goes on no faster than a wall clock's, counts are taken off until it does.
  */
 export class Clock {
@@ -43,7 +43,7 @@ export class Clock {
     }
   }
 
-  /** Looks no more: the client throws where nobody catches it when the server goes away amid a call. */
+  /** Stops polling: when the server ends during a call, the client throws an uncaught error. */
   async stop(): Promise<void> {
     this.isStopped = true;
     this.wake?.();
@@ -66,8 +66,8 @@ export class Clock {
   }
 
   /**
-   * Takes counts off until time goes on: hundreds of children that end at once may each have left one. The server's timer is
-   * a thread of its own, so each count is given time to take effect: one too many lets the server skip over work in flight for
+   * Takes counts off until time goes on: hundreds of children that end at once may each have left one. The server's timer runs
+   * in another thread, so each count is given time to take effect: one too many lets the server skip over work in flight for
    * good, up to the time at which workflows time out.
    */
   private async correct(before: number | undefined): Promise<void> {

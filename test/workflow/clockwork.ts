@@ -13,8 +13,8 @@ interface Waiter {
 }
 
 /**
- * Lets simulated time go on for as long as somebody waits, as a server that skips time does: from one timer to the next while
- * somebody waits for it to be skipped and no activity is in hand, by small steps otherwise.
+ * Advances simulated time while there are waiters, as a server that skips time does: from one timer to the next while
+ * a waiter allows skipping and no activity runs, by small steps otherwise.
  */
 export class Clockwork {
   private readonly waiters = new Set<Waiter>();

@@ -234,7 +234,7 @@ describe('consolidate with replacements', () => {
     ['the only replacement', 'registers', 1, 'waiting', {}],
     ['the only replacement', 'is initialized', 1, 'registered', { nodeName: 'node-new' }],
     ['one of two replacements', 'registers', 2, 'waiting', {}],
-  ] as const)('%s that somebody deletes before it %s ends the command at once', async (_, __, count, state, node) => {
+  ] as const)('a command ends at once where %s is deleted before it %s', async (_, __, count, state, node) => {
     activities.nodeStates = [state];
     const replacements = Array.from({ length: count }, () => claimPlan(3));
     const handle = await start({ decision: { ...replacing, replacements } });
@@ -425,7 +425,7 @@ describe('consolidate with replacements', () => {
     });
 
     // Rule `budgets/woken`.
-    test('approved, the command waits for weeks: its history stays short, and nobody is asked again', async () => {
+    test('an approved command that limits refuse for weeks keeps a short history, and is not asked about again', async () => {
       activities.admits = () => false;
       const handle = await asked();
       await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -501,7 +501,7 @@ describe('consolidate with replacements', () => {
       expect(activities.callsOf()).not.toContain('beginTermination');
     });
 
-    test('held before the drain, it untaints its candidates; let go, it validates again and goes on', async () => {
+    test('held before the drain, it untaints its candidates; released, it validates again and goes on', async () => {
       const handle = await launching();
       const held = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
       expect(held.facts['held by']).toContain('ann');
@@ -579,9 +579,9 @@ describe('consolidate with replacements', () => {
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
   });
 
-  // Rule `termination/started-anew`. The server that skips time does not report to a parent that somebody terminated its child.
+  // Rule `termination/started-anew`. The server that skips time does not report to a parent that its child was terminated.
   test.each(onServer ? (['cancel'] as const) : (['terminate', 'cancel'] as const))(
-    'a drain workflow that somebody ends (%s) is started again',
+    'a drain workflow that is ended by hand (%s) is started again',
     async (end) => {
       let drained = (): void => undefined;
       activities.drainGate = new Promise((resolve) => (drained = resolve));

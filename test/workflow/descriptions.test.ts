@@ -26,7 +26,7 @@ interface Metadata {
   };
 }
 
-/** The input that the description gives, as somebody would paste it. */
+/** The example input of the description. */
 function inputOf({ description = '' }: Described): unknown[] {
   const [, example] = /Example: (.*)$/.exec(description) ?? [];
   return example === undefined ? [] : [JSON.parse(example)];
@@ -216,7 +216,7 @@ describe('the example inputs shown in the Temporal UI', () => {
     reached.add(`query ${each.name}`);
   };
 
-  test.each(Object.keys(hosts))('of signals and queries to %s are accepted as they stand', async (name) => {
+  test.each(Object.keys(hosts))('the examples of signals and queries to %s are accepted', async (name) => {
     const handle = await host(name);
     const { signalDefinitions = [], updateDefinitions = [], queryDefinitions = [] } = await metadataOf(handle);
     const isOwn = ({ name: each }: Described): boolean => !each.startsWith('__') && places[each] === undefined;

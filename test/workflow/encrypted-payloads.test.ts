@@ -80,7 +80,7 @@ test.each([
   ['an activity', 'echo', 'activity say'],
   ['a child', 'relay', 'workflow plain'],
 ])('a %s result that cannot be decrypted fails the step that waits for it', async (_, type, what) => {
-  // As of somebody who writes what no SDK of ours reads.
+  // An encoding that the SDK does not know.
   const encoding = new TextEncoder().encode('binary/odd');
   const odd: PayloadCodec = {
     decode: (payloads) => Promise.resolve(payloads),

@@ -117,9 +117,9 @@ describe('escalation steps of a stuck drain', () => {
         'pdb/default/web can never allow an eviction: maxUnavailable is 0 (holds default/web-1, default/web-2 and 5 more); ' +
         'pod/default/holy is marked karpenter.sh/do-not-disrupt (holds default/holy)',
     });
-    const [told] = activities.inputsOf<{ stuckMs: number }>('notifyStuckDrain');
-    expect(told).toMatchObject({ claim, nodeName: 'node-1', blockers: [budget, protectedPod] });
-    expect(Math.round((told?.stuckMs ?? 0) / minute)).toBe(5);
+    const [notified] = activities.inputsOf<{ stuckMs: number }>('notifyStuckDrain');
+    expect(notified).toMatchObject({ claim, nodeName: 'node-1', blockers: [budget, protectedPod] });
+    expect(Math.round((notified?.stuckMs ?? 0) / minute)).toBe(5);
     expect(activities.inputsOf('restartOwners')).toMatchObject([{ pods: ['default/web-1', 'default/web-2'] }]);
     const deadline = activities.inputsOf<{ deadline: number }>('setDeadline')[0]?.deadline ?? 0;
     // Protection ends; pods keep the longest grace that one of them has.
@@ -235,7 +235,7 @@ describe('escalation steps of a stuck drain', () => {
     expect((await handle.query(explainQuery)).phase).toBe('forced');
   });
 
-  test('a forced deadline that no pod was left to wait for forced nothing, whoever set it (termination/forced-pods)', async () => {
+  test('a drain with a forced deadline that had no pods left at that time counts as not forced (termination/forced-pods)', async () => {
     const handle = await start();
     await stuckAt();
     const deadline = (await rig.now()) + 60 * minute;

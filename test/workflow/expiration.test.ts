@@ -370,7 +370,7 @@ describe('expireNode by policy', () => {
     activities.expiration = [live({ approval })];
     const rejected = await start();
     await expect(rejected.result()).resolves.toMatchObject({ outcome: 'rejected' });
-    // Its claim says so: nobody starts its timer again.
+    // Its claim is annotated, so that the operator does not start the timer again.
     expect(activities.inputsOf('declineExpiration')).toEqual([{ claim, why: 'rejected: nobody answered in time' }]);
 
     now = await rig.now();
@@ -446,7 +446,7 @@ describe('expireNode by policy', () => {
     const successor = { replacements: [claimPlan(0)], typeLists: [['m5.large']] };
 
     // Rule `expiration/static-successor`.
-    test('launches one more claim of the pool, whatever pods request, and drains the node when that is initialized', async () => {
+    test('launches one more claim of the pool, regardless of pods, and drains the node when that is initialized', async () => {
       activities.expiration = [live({ successor })];
       activities.nodeStates = ['waiting', 'registered', 'initialized'];
       const handle = await start();

@@ -145,7 +145,7 @@ export class FakeActivities
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
   found: (Partial<DisruptionsFound> & Pick<DisruptionsFound, 'commands'>)[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
-  /** Nodes that are gone though somebody is to disrupt them. */
+  /** Candidates that are gone already. */
   readonly gone = new Set<string>();
   /** Nodes that are not to go after all, and why, a look behind the taint after the other. */
   landed: Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'][] = [];
@@ -195,7 +195,7 @@ export class FakeActivities
   }
 
   async explainPod(): Promise<PodExplanation> {
-    return Promise.resolve({ state: 'unknown', why: 'nobody knows', details: [] });
+    return Promise.resolve({ state: 'unknown', why: 'no state yet', details: [] });
   }
 
   async planNodes(): Promise<PlanNodesResult> {

@@ -121,7 +121,7 @@ describe('interruption notices and rebalance recommendations', () => {
     expect(typedSearchAttributes.get(searchAttributes.secondsToSpare)).toBe(result.secondsToSpare);
   });
 
-  test('a notice during the drain for a recommendation tells the drain when the instance ends', async () => {
+  test('a spot notice during the drain for a rebalance recommendation sets the deadline of the drain', async () => {
     activities.stuck = true;
     const handle = await interrupt('rebalance_recommendation');
     await rig.until(() => activities.callsOf('drainNode').length > 0);
@@ -211,7 +211,7 @@ describe('interruption notices and rebalance recommendations', () => {
     expect(begun()).toHaveLength(1);
   });
 
-  test('a node that already drains for another reason is told when its instance ends', async () => {
+  test('a notice for a node that already drains for another reason sets the deadline of the drain', async () => {
     activities.stuck = true;
     const terminate = await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
       cluster,

@@ -99,8 +99,8 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a st
     await settledAt(1);
     expect(activities.callsOf('createClaims')).toHaveLength(1);
     expect(activities.callsOf('launchInstance')).toHaveLength(3);
-    const told = activities.inputsOf<{ reason: string; deleteClaim: boolean }>('beginTermination');
-    expect(told.map(({ reason, deleteClaim }) => [reason, deleteClaim])).toEqual([
+    const terminations = activities.inputsOf<{ reason: string; deleteClaim: boolean }>('beginTermination');
+    expect(terminations.map(({ reason, deleteClaim }) => [reason, deleteClaim])).toEqual([
       ['scaled_down', true],
       ['scaled_down', true],
     ]);
@@ -190,7 +190,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a st
     await goneWith(handle);
   });
 
-  test('held by a person it neither creates nor terminates claims until it is let go', async () => {
+  test('held by a person it neither creates nor terminates claims until it is released', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });

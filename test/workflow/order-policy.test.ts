@@ -9,7 +9,7 @@ import { sendOrderPolicy, vouchForOrders } from '../../process/order-headers.js'
 import { workflowSources } from '../../worker/bundle.js';
 import { approveSignal, approveUpdate, clusterChangedSignal, nodeChangedSignal } from '../../workflows/messages.js';
 
-// On a server: the operator says whose orders are taken, the command vouches, and somebody speaks to Temporal directly.
+// On a server: the policy that the operator sets, orders signed by the command, and unsigned ones of other Temporal clients.
 let env: TestWorkflowEnvironment;
 let workflowBundle: WorkflowBundleWithSourceMap;
 const client = (...workflow: WorkflowClientInterceptor[]): Client =>

@@ -39,7 +39,7 @@ describe('provision: batches, plans and launches', () => {
     await rig.until(() => activities.callsOf('planNodes').length >= times);
   };
 
-  /** Tells of pending pods, then lets `ms` pass by the server's clock. */
+  /** Signals pending pods, then lets `ms` pass by the server's clock. */
   const pendThenWait = async (ms: number): Promise<void> => {
     await handle.signal(podsPendingSignal);
     await rig.sleep(ms);
@@ -160,7 +160,7 @@ describe('provision: batches, plans and launches', () => {
     await handle.signal(replaceSignal, {
       id: 'r1',
       nodes: ['node-1'],
-      replyTo: 'nobody',
+      replyTo: 'no-such-workflow',
       reason: 'expired',
       holdMs: 60_000,
     });
@@ -180,7 +180,7 @@ describe('provision: batches, plans and launches', () => {
     await handle.signal(replaceSignal, {
       id: 'r1',
       nodes: ['node-1'],
-      replyTo: 'nobody',
+      replyTo: 'no-such-workflow',
       reason: 'expired',
       holdMs: 60_000,
     });
@@ -201,7 +201,7 @@ describe('provision: batches, plans and launches', () => {
   });
 
   test('deleting nodes are given back by the request that reported them, planned or not, and by no other (commands/given-back)', async () => {
-    const asked = { nodes: ['node-1'], replyTo: 'nobody', reason: 'expired', holdMs: 3_600_000 };
+    const asked = { nodes: ['node-1'], replyTo: 'no-such-workflow', reason: 'expired', holdMs: 3_600_000 };
     const release = (request: string): Promise<void> =>
       handle.signal(deletingNodesSignal, { nodes: ['node-1'], until: 0, marks: [], request });
     let ready = false;
@@ -253,7 +253,7 @@ describe('provision: batches, plans and launches', () => {
     const ask = async (pod: object): Promise<unknown> =>
       handle.executeUpdate(explainPodUpdate, { args: [pod as { namespace: string; name: string }] });
 
-    expect(await ask({ namespace: 'default', name: 'a' })).toMatchObject({ why: 'nobody knows' });
+    expect(await ask({ namespace: 'default', name: 'a' })).toMatchObject({ why: 'no state yet' });
     await expect(ask({ namespace: 'default' })).rejects.toMatchObject({
       cause: { message: expect.stringContaining('name is missing: give a text') },
     });
@@ -268,7 +268,7 @@ describe('provision: batches, plans and launches', () => {
       await Promise.allSettled(Array.from({ length: 8 }, ask));
     }
 
-    expect(await ask()).toMatchObject({ why: 'nobody knows' });
+    expect(await ask()).toMatchObject({ why: 'no state yet' });
     expect(activities.callsOf('planNodes')).toEqual([]);
   });
 });

@@ -219,7 +219,7 @@ describe("a command that waits for a person's approval", () => {
       expect(await refusalOf(order({ node: 'node-a', all: true }))).toBe('InvalidOrder');
       expect(await order({ node: 'node-b' })).toEqual([]);
       expect(await refusalOf(order({ node: 'node-z' }))).toBe('NothingRefused');
-      // Too late, and nobody answers: it is noted.
+      // A late order by signal has no reply: the refusal is a fact of the workflow.
       await disrupt.signal(reconsiderSignal, { ...ann, node: 'node-b' });
       await rig.until(async () => (await disrupt.query(explainQuery)).facts['last order refused'] !== undefined);
       const { facts } = await disrupt.query(explainQuery);

@@ -97,7 +97,7 @@ test('changed TLS certificates are used without a restart, by the client and by 
   frontend.setSecureContext(second);
   writeFiles(second);
   await until(() => logged.some((text) => text.endsWith('connected anew')));
-  // Nothing of the first connections is left, and nobody could make them again.
+  // The first connections are closed, and their certificate is no longer accepted.
   for (const socket of sockets) socket.destroy();
   expect(await echo('after')).toBe('after');
 

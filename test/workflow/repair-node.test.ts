@@ -284,7 +284,7 @@ describe('repairNode of an unhealthy node', () => {
       expect([...activities.tainted]).toEqual([]);
     });
 
-    test('refused for weeks, continues as new, and asks nobody twice', async () => {
+    test('a repair that limits refuse for weeks continues as new, and asks for approval once', async () => {
       const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
       activities.health = [ill({ ...own(), approval })];
       activities.admits = () => false;

@@ -78,7 +78,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
   // Rule `drift/rollouts`.
-  test('replaces a canary, then growing waves with soaks between, and records the template as good', async () => {
+  test('replaces a canary, then growing waves with soaks between, and records the last good template', async () => {
     const handle = await start();
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'done', waves: 3, replaced: 4, failed: 0 });
@@ -163,7 +163,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
       const handle = await start();
       await inPhase(handle, 'awaiting approval');
 
-      await handle.signal(rollbackSignal, { reason: 'nobody says so' } as never);
+      await handle.signal(rollbackSignal, { reason: 'without an actor' } as never);
       await rig.until(async () => {
         const { facts } = await handle.query(explainQuery);
         return String(facts['last order refused']).startsWith('rollback: actor is missing');
@@ -207,7 +207,7 @@ describe('replaceDrifted: rollout of a drifted NodePool', () => {
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
 
-    // Something else of the pool was changed: the question stands.
+    // Something else of the pool was changed: the question remains.
     await handle.signal(rolloutChangedSignal);
     await inPhase(handle, 'awaiting approval');
     activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become x' });

@@ -108,7 +108,7 @@ describe('replaceNode and interruptions on provision', () => {
       expect.objectContaining({ name: expect.stringMatching(`^default-\\d+${end}$`) });
     expect(results[0]).toMatchObject({ outcome: 'replaced', replacements: [named('-0-0'), named('-0-1')] });
     expect(results[1]).toMatchObject({ outcome: 'replaced', replacements: [results[0]!.replacements[1]] });
-    // Told by the launches: nobody had to look.
+    // The launches signal the result: no claim is polled.
     const looked = activities.inputsOf<{ claim: ClaimRef }>('viewClaim').map(({ claim: { name } }) => name);
     expect(looked.sort()).toEqual(nodes);
   });

@@ -47,7 +47,7 @@ export interface WorkflowRig {
    */
   replaceWorkers(options?: { readonly settled?: boolean }): Promise<void>;
 
-  /** Does `work` while nobody serves that queue: what is sent there waits. */
+  /** Does `work` while no worker polls that task queue. */
   withoutWorker<T>(name: TaskQueue, work: () => Promise<T>): Promise<T>;
 
   /** Ends what a test left running, and replays all of its histories. */

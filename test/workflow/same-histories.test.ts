@@ -53,7 +53,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     ];
     return terminate(rig, activities);
   },
-  'a drain that somebody hurries': async (rig, activities) => {
+  'a drain that a user expedites': async (rig, activities) => {
     activities.drains = [blocked];
     activities.stuck = true;
     const input = { cluster, claim, nodePool: 'default', reason: 'deleted', deleteClaim: false };

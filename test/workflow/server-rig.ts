@@ -187,7 +187,7 @@ export class ServerRig implements WorkflowRig {
     await this.startWorkers();
   }
 
-  /** A test that awaits a result or sleeps must not wait for a clock that stands still by mistake. */
+  /** A test that awaits a result or sleeps must not wait for a clock that has stopped by mistake. */
   private watchClock(): void {
     const { env } = this;
     const clock = new Clock(env, async () => this.isAtRest());

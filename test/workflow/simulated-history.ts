@@ -12,7 +12,7 @@ export function historyOf(run: Run, problems: readonly string[]): History {
 
 type Written = Readonly<Record<string, unknown>>;
 
-/** The event that the server writes for a command; one without attributes for those that nobody reads of. */
+/** The event that the server writes for a command; one without attributes for commands that no test reads. */
 function eventOf(command: Command): Written {
   return { ...ofSteps(command), ...ofOthers(command), ...ofEnds(command) };
 }

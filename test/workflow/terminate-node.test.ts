@@ -72,7 +72,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     rig.track(workflowId, runId);
     expect(runId).not.toBe(first);
 
-    // One whose result stands is not begun anew.
+    // With keepCompleted a completed run is not started again.
     expect(await starter.start({ ...missing, afterCompletion: 'keepCompleted' })).toBe('known');
   });
 

@@ -35,7 +35,7 @@ export interface FloodResult {
 
 /** Fills the queue, then takes everything in as the operator does: a message is deleted once Temporal has its workflow. */
 export async function flood(target: FloodTarget, count: number, mix: Mix): Promise<FloodResult> {
-  const { bodies, own, told: instances, ignored: expected } = floodOf(count, mix);
+  const { bodies, own, noticed: instances, ignored: expected } = floodOf(count, mix);
   await fill(target, bodies);
   const connection = await Connection.connect({ address: target.temporalAddress });
   try {

@@ -60,7 +60,7 @@ const limitLists: readonly Record<string, string>[] = [
   { cpu: '-5' },
 ];
 
-/** A NodePool that the API server takes and nobody would write. */
+/** A NodePool that the API server accepts, with unusual values. */
 export function hostilePool(random: Random, name: string): KubernetesObject {
   const made = nodePool(name, {
     requirements: uniqueRequirements(random.pick(requirementLists)(random)),
@@ -89,7 +89,7 @@ const disruptionOf = (random: Random): Record<string, unknown> => ({
   })),
 });
 
-/** A NodeOverlay that changes what nobody asks for, or prices. */
+/** A NodeOverlay that changes resources which no pod requests, or prices. */
 export function hostileOverlay(random: Random, name: string): KubernetesObject {
   const requirements = allowed(
     random.chance(0.3) ? contradiction(random) : manyOf(aNumber(random, 100), () => requirement(random)),

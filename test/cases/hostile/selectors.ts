@@ -16,7 +16,7 @@ export function requiredExpression(random: Random): NodeSelectorRequirement {
   return expression(random, labelValue, anyKey(random));
 }
 
-/** Of a term that is preferred: nobody looks at the values. */
+/** Of a preferred term: the API server does not validate its values. */
 function preferredExpression(random: Random): NodeSelectorRequirement {
   return expression(random, anyValue, anyKey(random));
 }
@@ -70,7 +70,7 @@ export function selectorOf(random: Random): LabelSelector {
   };
 }
 
-/** Of other namespaces it wants what nobody has: what it may keep away there by right is no matter of planning. */
+/** In other namespaces it selects no pod: pods there that it would exclude rightly are no subject here. */
 function podTerm(random: Random): PodAffinityTerm {
   const topologyKey = random.chance(0.5) ? random.pick(knownKeys) : strangeKey(random);
   if (random.chance(0.8)) return { topologyKey, labelSelector: selectorOf(random) };

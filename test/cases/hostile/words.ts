@@ -11,7 +11,7 @@ export const inherited = [
   'toLocaleString',
 ] as const;
 
-/** Keys that the API server takes, and that somebody may have treated as something else. */
+/** Keys that the API server accepts, and that code may mistake for members of objects. */
 const otherKeys = [
   'constructor/valueOf',
   'proto/a__proto__a',
@@ -69,7 +69,7 @@ export const anyValue = (random: Random): string =>
 export const manyOf = <T>(count: number, make: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-/** Mostly few; sometimes as many as somebody may write who wants to find out. */
+/** Mostly few; sometimes up to `most`. */
 export function aNumber(random: Random, most: number): number {
   const draw = random.next();
   if (draw < 0.75) return random.int(1, Math.min(4, most));

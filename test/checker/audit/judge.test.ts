@@ -86,7 +86,7 @@ describe('Judge, instances of NodeClaims', () => {
   test("reports an instance that runs when its claim's finalizer is removed, and not one that is ending (invariants/no-orphans)", () => {
     for (const name of ['a', 'b']) judge.claim(claim(name), true, start);
     judge.instances([instance('i-a', 'a'), instance('i-b', 'b', 'shutting-down')], start + 1);
-    expect(judge.problems).toEqual(['NodeClaim a was let go while its instance i-a runs (invariants/no-orphans)']);
+    expect(judge.problems).toEqual(['NodeClaim a was removed while its instance i-a runs (invariants/no-orphans)']);
   });
 
   test('ignores a list of instances read before the claim was removed (invariants/no-orphans)', () => {
@@ -182,7 +182,7 @@ describe('Judge, protection of pods (invariants/protection-holds)', () => {
 
   test.each([
     ['refused', { succeeded: false }],
-    ['sent by somebody else', { byStowage: false }],
+    ['sent by another client than Stowage', { byStowage: false }],
     ['about something else', { kind: 'Node' as const }],
   ])('ignores a request that was %s', (_, more) => {
     givePod(doNotDisrupt);

@@ -54,7 +54,7 @@ const isThere = ({ state }: AuditedInstance): boolean => state === 'pending' || 
 
 /**
  * Holds a cluster to docs/behaviour/invariants.md by what Kubernetes and EC2 show, for as long as anything happens there. It is
- * told of everything that is seen, in its order, and shares no code with what decides.
+ * called with every observation, in order, and shares no code with what decides.
  */
 export class Judge {
   readonly problems: string[] = [];
@@ -130,7 +130,7 @@ export class Judge {
     if (afterMs <= 0) return;
     const name = claim.metadata.name ?? '';
     if (claim.status?.providerID?.endsWith(`/${id}`) === true) {
-      this.broken(`NodeClaim ${name} was let go while its instance ${id} runs (invariants/no-orphans)`);
+      this.broken(`NodeClaim ${name} was removed while its instance ${id} runs (invariants/no-orphans)`);
     } else if (afterMs > orphanMs) {
       this.broken(`instance ${id} outlives NodeClaim ${name} (invariants/no-orphans)`);
     }
@@ -170,7 +170,7 @@ export class Judge {
     return budget === undefined ? undefined : `PodDisruptionBudget ${budget.metadata.name ?? ''}`;
   }
 
-  /** From when on a pod may be ended whatever protects it, milliseconds of the epoch. */
+  /** From when on a protected pod may be deleted, milliseconds of the epoch. */
   private deadlineOf({ spec }: Pod): number {
     const of = [...this.claims.values()].find(({ claim }) => claim.status?.nodeName === spec.nodeName)?.claim;
     const written = of?.metadata.annotations?.[annotations.terminationTimestamp];
@@ -179,7 +179,7 @@ export class Judge {
   }
 }
 
-/** Why a node goes by choice. One whose instance is being terminated counts no more (budgets/counted-nodes). */
+/** The voluntary reason for which a node is disrupted. One whose instance is being terminated counts no more (budgets/counted-nodes). */
 function choiceOf({ status }: NodeClaim): BudgetReason | undefined {
   if (isTrue(status?.conditions, 'InstanceTerminating') || !isTrue(status?.conditions, 'DisruptionReason'))
     return undefined;

@@ -71,7 +71,7 @@ export function checkAffinity(placement: Placement): Violation[] {
   }));
 }
 
-/** Pods of DaemonSets that are sure to come to the node, and wait for nobody themselves. */
+/** Pods of DaemonSets that are sure to run on the node and have no pod affinity themselves. */
 const daemonsInTime = (node: FinalNode): Spot[] =>
   [...node.daemons]
     .filter(([{ spec }, comes]) => comes === 'sure' && spec.affinity?.podAffinity === undefined)
@@ -95,7 +95,7 @@ function groupOf(
   return group;
 }
 
-/** The domain of a node by term; a claim whose domain is open is a domain of its own. */
+/** The domain of a node by term; a claim whose domain is open counts as a separate domain. */
 function tokens(group: Group, node: FinalNode): string[] {
   return group.terms.flatMap((term, i) => {
     const values = node.labels(normalKey(term.topologyKey));
@@ -149,7 +149,7 @@ class Order {
     return best;
   }
 
-  /** Lets in who is supported, until nobody more is. */
+  /** Admits units whose affinity the admitted pods satisfy, until no more are. */
   private settle(waiting: readonly Unit[]): { admitted: readonly Unit[]; rest: readonly Unit[] } {
     const admitted: Unit[] = [];
     let rest = waiting;

@@ -175,7 +175,7 @@ function report(
   early: ReadonlyMap<string, number>,
   allowed: number,
 ): Violation[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const violations: Violation[] = [];
   for (const member of group.members) {
     for (const { node, placed } of spots.get(member) ?? []) {
@@ -184,8 +184,8 @@ function report(
       const over = domains?.find((domain) => (early.get(domain) ?? 0) > allowed);
       if (domains !== undefined && over === undefined) continue;
       const at = over ?? `no ${group.key}`;
-      if (told.has(at)) continue;
-      told.add(at);
+      if (reported.has(at)) continue;
+      reported.add(at);
       const message =
         domains === undefined
           ? `its node has no label ${group.key}`

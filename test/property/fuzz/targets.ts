@@ -47,7 +47,7 @@ export interface Target<Input = unknown> {
   readonly read: (input: Input) => unknown;
   /** What it may throw: errors whose message is for the user. */
   readonly refusals: readonly (new (...args: never[]) => Error)[];
-  /** How many cases stand for a thousand of the quickest readers. */
+  /** How many cases are run where the quickest readers have a thousand. */
   readonly share?: number;
 }
 
@@ -164,7 +164,7 @@ const commitments = { commitments: [{ kind: 'EC2InstanceSavingsPlan', name: 'a',
 
 const target = <Input>(one: Target<Input>): Target => one as unknown as Target;
 
-/** Every reader of what queues, clouds, people and files bring. None may crash or hang, whatever comes. */
+/** Every reader of what queues, clouds, people and files bring. None may crash or hang on any input. */
 export const targets: readonly Target[] = [
   target({
     name: 'messages of the interruption queue',
