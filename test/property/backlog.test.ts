@@ -40,14 +40,14 @@ describe('launches for a backlog of pending pods', () => {
       };
       setTimeout(() => replace(times), fromMs);
     };
-  const standsStill = (fromMs: number, forMs: number) => (cluster: SimulatedCluster) =>
-    void setTimeout(() => cluster.scheduler.standStill(forMs), fromMs);
+  const suspends = (fromMs: number, forMs: number) => (cluster: SimulatedCluster) =>
+    void setTimeout(() => cluster.scheduler.suspend(forMs), fromMs);
 
   // Rule `consolidation/room-of-pending-pods`.
   test.each([1, 2, 4])(
     'nodes launched for it are kept while kube-scheduler does nothing for minutes, seed %i',
     async (seed) => {
-      expect((await play(seed, standsStill((20 + 15 * seed) * 1000, 9 * minute))).problems).toEqual([]);
+      expect((await play(seed, suspends((20 + 15 * seed) * 1000, 9 * minute))).problems).toEqual([]);
     },
   );
 
@@ -55,7 +55,7 @@ describe('launches for a backlog of pending pods', () => {
   test.each([1, 2])('nodes launched for it are kept while its pods are replaced by others, seed %i', async (seed) => {
     const fromMs = (20 + 15 * seed) * 1000;
     const prepare = (cluster: SimulatedCluster): void => {
-      standsStill(fromMs, 9 * minute)(cluster);
+      suspends(fromMs, 9 * minute)(cluster);
       replacesPods(fromMs + minute, 2 * minute, 3)(cluster);
     };
     expect((await play(seed, prepare)).problems).toEqual([]);

@@ -11,7 +11,7 @@ const none = (): Promise<[]> => Promise.resolve([]);
 
 /**
  * What activities need, on an API server and a cloud of the caller's choice, for tests and simulations: packing is done in the
- * calling thread, and nobody hears of events, metrics, log lines or refused offerings.
+ * calling thread; events, metrics, log lines and refused offerings are dropped.
  */
 export function fakeDeps(
   world: Pick<ActivityDeps, 'kube' | 'cache' | 'cloud' | 'now'> & Partial<ActivityDeps>,

@@ -44,7 +44,7 @@ export interface OfferingPattern {
 
 export interface FakeCloudOptions {
   readonly types: readonly InstanceType[];
-  /** Milliseconds of the epoch; default a clock that stands at 0. */
+  /** Milliseconds of the epoch; default: always 0. */
   readonly now?: () => number;
   readonly nodeClassKind?: { readonly group: string; readonly kind: string };
   readonly wellKnownLabels?: readonly string[];
@@ -65,7 +65,7 @@ export class FakeCloud implements CloudProvider {
   readonly name = 'fake';
   readonly nodeClassKind: { readonly group: string; readonly kind: string };
   readonly wellKnownLabels: readonly string[];
-  /** How often each claim UID got an instance of its own: anything above 1 breaks `invariants/one-instance`. */
+  /** How many instances were launched for each claim UID: anything above 1 breaks `invariants/one-instance`. */
   readonly launchesByClaimUid = new Map<string, number>();
   /** All of them. */
   launches = 0;

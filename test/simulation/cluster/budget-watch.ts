@@ -37,7 +37,7 @@ export class BudgetWatch {
     });
   }
 
-  /** The cluster is at an earlier state: what was disrupted then counts for nobody. */
+  /** The cluster is at an earlier state: disruptions that it does not know do not count. */
   excuse(): void {
     this.excusedUntil = Date.now() + countedMs;
   }

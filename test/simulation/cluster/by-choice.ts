@@ -4,7 +4,7 @@ import { budgetReasons } from '../../../api/disruption-reasons.js';
 
 const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
 
-/** The reason for which a node is disrupted, whatever it is. */
+/** The reason for which a node is disrupted, also an involuntary one. */
 export const reasonOf = ({ status }: NodeClaim): string | undefined =>
   conditionOf(status?.conditions, 'DisruptionReason')?.reason;
 

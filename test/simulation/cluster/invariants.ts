@@ -77,7 +77,7 @@ export class Invariants {
     return this.deletedAt.get(metadata.uid ?? '');
   }
 
-  /** Whether a pod has been protected for so long that whatever lags has heard of it. */
+  /** Whether a pod has been protected for so long that every watch has seen it. */
   isKnownProtected({ metadata }: Pod): boolean {
     return Date.now() - (this.protectedAt.get(metadata.uid ?? '') ?? Date.now()) >= lagMs;
   }
@@ -103,7 +103,7 @@ export class Invariants {
     for (const problem of this.unrest()) this.broken(problem);
   }
 
-  /** What is not at rest: pods that do not run, and whatever is tainted or half done. */
+  /** What is not at rest: pods that do not run, tainted nodes, and unfinished work. */
   unrest(): readonly string[] {
     return [
       ...this.podsAtUnrest(),
@@ -199,7 +199,7 @@ export class Invariants {
     if (!this.deletedAt.has(uid)) this.deletedAt.set(uid, Date.parse(metadata.deletionTimestamp ?? ''));
   }
 
-  /** No workflow fails, whatever it is sent and whatever becomes of others. */
+  /** No workflow fails, on any signal and after the failure of any other. */
   private expectExpected(workflowId: string, why: string): void {
     this.broken(`workflow ${workflowId} failed: ${why} (invariants/failures-are-contained)`);
   }

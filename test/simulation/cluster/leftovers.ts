@@ -10,8 +10,8 @@ import type { SimulatedTemporal } from '../temporal/engine.js';
 const lasting: ReadonlySet<string> = new Set(['provision', 'disrupt', 'replicas', 'offerings', 'expire', 'savings']);
 
 /**
- * What a cluster at rest has left over from what is past: conditions, annotations and taints of disruptions that are over, nodes
- * that nobody needs, and workflows that are about nothing any more.
+ * What ended work has left on a cluster at rest: conditions, annotations and taints of disruptions, nodes without a need,
+ * and workflows whose object is gone.
  */
 export function* leftovers(kube: FakeKube, temporal: SimulatedTemporal): Iterable<string> {
   for (const claim of kube.kept('NodeClaim')) yield* ofClaim(claim);

@@ -34,7 +34,7 @@ export class Outages {
   private readonly away = new Map<Peer, number>();
   private stale = 0;
   private waiting: (() => void)[] = [];
-  /** Who throttles, and how often it was told to. */
+  /** Peers that throttle, and by how many faults. */
   private readonly throttling = new Map<Peer, number>();
   /** What webhooks refuse, and why. */
   private readonly refusals = new Set<Refusal>();
@@ -132,8 +132,8 @@ function subjectOf(call: string, [kind, subject]: readonly unknown[]): string {
 export const quiet: NetworkConditions = { slow: 0, slowMs: 0, fails: 0, loses: 0 };
 
 /**
- * The calls of one process. After `cut` none of them takes effect or returns any more: the process is dead, whatever its code
- * was doing.
+ * The calls of one process. After `cut` none of them takes effect or returns any more: the process is dead, at any point of
+ * its code.
  */
 export class Network {
   conditions: NetworkConditions = quiet;

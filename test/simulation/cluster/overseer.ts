@@ -23,13 +23,13 @@ export interface OverseerOptions {
   readonly onDelete?: (claimName: string) => void;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
   readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
-  /** The claim that a node had, where that is gone: somebody took its finalizer off, and its node is still drained. */
+  /** The claim that a node had, where that is gone: its finalizer was removed by hand, and its node is still drained. */
   readonly lastClaimOf?: (nodeName: string) => NodeClaim | undefined;
 }
 
 /**
- * The API server as Stowage's processes reach it, which tells when one of them ends a pod that must not be disrupted before its
- * node's deadline (invariants/protection-holds), or lets a node go by choice before its replacements are initialized
+ * The API server as Stowage's processes reach it, which reports when one of them ends a pod that must not be disrupted before its
+ * node's deadline (invariants/protection-holds), or disrupts a node voluntarily before its replacements are initialized
  * (invariants/replacement-first).
  */
 export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
@@ -96,7 +96,7 @@ function isOlderThanMark({ metadata }: NodeClaim, { status }: NodeClaim): boolea
   return markedAt !== undefined && Date.parse(metadata.creationTimestamp ?? '') < markedAt;
 }
 
-/** Nothing but choice ends its node: it is ready and nobody has deleted it, no notice has come for it, and its instance runs. */
+/** A disruption of the node is voluntary: it is ready and not being deleted, no notice has come for it, and its instance runs. */
 function isWell(
   kube: FakeKube,
   { metadata: own, status }: NodeClaim,
@@ -112,7 +112,7 @@ function isWell(
 const instanceOf = (kube: FakeKube, { spec }: Pod): string =>
   kube.kept('Node').find(({ metadata }) => metadata.name === spec.nodeName)?.spec?.providerID ?? '';
 
-/** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */
+/** When protected pods of the node may be deleted, milliseconds of the epoch; never for a node that stays. */
 function deadlineOf(kube: FakeKube, { spec }: Pod, options: OverseerOptions): number {
   const { firstDeletedAt = deletedAt, lastClaimOf = () => undefined } = options;
   const isOfNode = ({ status }: NodeClaim): boolean => status?.nodeName === spec.nodeName;

@@ -13,7 +13,7 @@ export const usualBudgets = [{ nodes: '20%' }];
 /** How long nodes live in ordinary times: longer than any run. */
 export const usualLife = '720h';
 
-// What must not be disrupted goes with a node that somebody deletes.
+// Protected pods end with a node that is deleted by hand.
 const shared = { template: { spec: { ...template, terminationGracePeriod: '10m', expireAfter: usualLife } } };
 
 /** The NodePool `default` in ordinary times. */

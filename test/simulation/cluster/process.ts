@@ -39,7 +39,7 @@ export interface Outside {
   readonly placed?: PlacedPerturbation;
   /** Of several processes one leads, by the product's own election; a process that is alone leads without. */
   readonly elects?: boolean;
-  /** Hears of events and metrics, or says which gates are open; nobody does unless it is given. */
+  /** Receives events and metrics, or has the feature gates; default: events and metrics are dropped. */
   readonly heard?: Partial<Pick<ActivityDeps, 'events' | 'metrics' | 'gates' | 'log'>>;
   /** Hears of what is written, as `PEER CALL KIND`. */
   readonly onWrite?: (what: string) => void;

@@ -21,18 +21,18 @@ const deletionTimestamp = '2026-01-05T12:00:00Z';
 const claim = (finalizers: readonly string[], providerID: string | undefined = 'fake:///i'): NodeClaim =>
   ({ metadata: { name: 'c', uid: 'uid', finalizers, deletionTimestamp }, status: { providerID } }) as NodeClaim;
 const own = 'karpenter.sh/termination';
-const untold = [expect.stringContaining('nothing says why NodeClaim c is gone')];
+const unrecorded = [expect.stringContaining('nothing says why NodeClaim c is gone')];
 
 test('a removed NodeClaim whose reason no workflow records is reported', () => {
   workflows.clear();
   watch.note(claim([own]), true);
-  expect(problems).toEqual(untold);
+  expect(problems).toEqual(unrecorded);
 });
 
 test("a NodeClaim that keeps another controller's finalizer needs a recorded reason once Stowage removes its finalizer", () => {
   workflows.clear();
   watch.note(claim(['example.com/other']), false);
-  expect(problems).toEqual(untold);
+  expect(problems).toEqual(unrecorded);
 });
 
 test("the reason of a NodeClaim may be lost while another controller's finalizer keeps it", () => {
@@ -45,8 +45,8 @@ test("the reason of a NodeClaim may be lost while another controller's finalizer
 
 test.each<[string, () => void, NodeClaim]>([
   ['had no instance', () => undefined, claim([], '')],
-  ['goes while reasons may be missing', () => watch.forget(), claim([])],
-  ['somebody let go past Stowage', () => watch.excuse('uid'), claim([])],
+  ['is removed while reasons may be missing', () => watch.forget(), claim([])],
+  ['was removed by another client', () => watch.excuse('uid'), claim([])],
 ])('a NodeClaim that %s needs no recorded reason', (_, prepare, each) => {
   workflows.clear();
   prepare();

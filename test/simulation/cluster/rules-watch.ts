@@ -7,7 +7,7 @@ import { isDisruptedByChoice, reasonOf } from './by-choice.js';
 import type { SimulatedCluster } from './world.js';
 
 const minuteMs = 60_000;
-/** What has been so for this long has been heard, whatever lags, and nothing is under way that was decided before. */
+/** A state of this age is known to every process, also to a slow watch, and no earlier decision is still carried out. */
 const heardMs = 25 * minuteMs;
 /** From a decision to the mark on its NodeClaims, with calls that fail and are tried again. */
 const slackMs = 5 * minuteMs;
@@ -42,7 +42,7 @@ export class RulesWatch {
     });
   }
 
-  /** Whatever was decided may be of an earlier state, or by order of a person. */
+  /** Decisions may be based on an earlier state, or ordered by a person. */
   excuse(): void {
     this.excusedUntil = Date.now() + heardMs;
   }
@@ -88,7 +88,7 @@ export class RulesWatch {
     if (spec === undefined) return;
     const now = Date.now();
     if (spec.mode === 'Recommend') yield 'its DisruptionPolicy only recommends';
-    if (spec.approval?.find(isAbout(reason))?.onTimeout === 'Reject') yield 'nobody approved';
+    if (spec.approval?.find(isAbout(reason))?.onTimeout === 'Reject') yield 'it was not approved';
     const inTenMinutes = lately.filter(({ at }) => now - at < 10 * minuteMs - slackMs).length + 1;
     if (spec.rates !== undefined && inTenMinutes > 2) yield `its DisruptionPolicy allows two in ten minutes`;
     if (spec.maintenanceWindows === undefined) return;

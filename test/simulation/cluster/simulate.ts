@@ -66,7 +66,7 @@ export async function simulate(plan: SimulationPlan, code: string): Promise<Simu
   const say = (line: string): void => plan.say?.(`${((time.now - startMs) / 1000).toFixed(1)} s: ${line}`);
   const { stackTraceLimit } = Error;
   const { random: machineRandom } = Math;
-  // Thousands of calls fail in a run, and nobody reads where.
+  // Thousands of calls fail in a run, and their stacks are not read.
   Error.stackTraceLimit = 0;
   // Pauses of the election are drawn from it.
   const drawn = new Random(plan.seed + 1);
@@ -246,7 +246,7 @@ class Simulation {
     const { plan, time } = this;
     if (plan.script !== undefined) await this.follow(plan.script, stage, isBroken);
     for (let step = 0; plan.script === undefined && !isBroken() && time.now < untilMs; step++) {
-      // Chance of its own for each step: what is left out changes nothing of what else happens.
+      // A seed for each step: leaving one out does not change the others.
       const draw = plan.seed * 1_000_003 + step;
       const random = new Random(draw);
       const pauseMs = random.int(5000, plan.paceMs ?? 5 * minuteMs);

@@ -19,7 +19,7 @@ function keepAsyncContext(): void {
   }
 }
 
-/** Node's own timer of `AbortSignal.timeout` goes by the machine's clock, whatever the process' timers are. */
+/** `AbortSignal.timeout` uses the machine's clock, even where the timers of the process are replaced. */
 function timeoutSignal(milliseconds: number): AbortSignal {
   const controller = new AbortController();
   setTimeout(() => controller.abort(new DOMException('The operation timed out', 'TimeoutError')), milliseconds);
@@ -37,7 +37,7 @@ export class VirtualTime {
 
   /**
    * @param signsOfLife counts up for as long as anything goes on
-   * @param signal ends whatever waits for the time, with its reason
+   * @param signal rejects all that wait for the time, with its reason
    */
   constructor(
     startMs: number,

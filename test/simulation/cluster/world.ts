@@ -51,7 +51,7 @@ export async function createCluster(
   { onCall, times = calmTimes }: { readonly onCall: () => void; readonly times?: MachineTimes },
 ): Promise<SimulatedCluster> {
   const now = (): number => Date.now();
-  const kube = counting(createFakeKube({ now, podsTerminate: 'when-told', sharesReads: true }), onCall);
+  const kube = counting(createFakeKube({ now, podsTerminate: 'on-request', sharesReads: true }), onCall);
   const entries = kwokCatalogue().filter(
     ({ architecture, resources }) => architecture === 'amd64' && Number(resources['cpu']) <= mostCpus,
   );

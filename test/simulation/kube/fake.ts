@@ -13,11 +13,11 @@ export interface FakeKubeOptions {
   /** Kinds that this API server does not serve, as if their CustomResourceDefinition were missing. */
   readonly absent?: readonly Kind[];
   /**
-   * `when-told` (default): a deleted pod that runs on a node terminates until `finishTermination`, as through a real
+   * `on-request` (default): a deleted pod that runs on a node terminates until `finishTermination`, as through a real
    * kubelet's grace period; `at-once`: it is gone immediately.
    */
-  readonly podsTerminate?: 'when-told' | 'at-once';
-  /** What is read is what is kept, which nobody can change, and no copy: for simulations, where all is read often. */
+  readonly podsTerminate?: 'on-request' | 'at-once';
+  /** Reads return the stored objects, frozen, instead of copies: for simulations, which read all of them often. */
   readonly sharesReads?: boolean;
 }
 

@@ -4,7 +4,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
-    // As in JSON, where an absent value cannot be told from one that was never written.
+    // As in JSON, which does not distinguish undefined from absent.
     if (value === undefined) continue;
     if (value === null) Reflect.deleteProperty(merged, key);
     else merged[key] = mergePatch(lookUp(merged, key), value);

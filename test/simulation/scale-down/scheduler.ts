@@ -27,7 +27,7 @@ export class Scheduler {
   private readonly queue = new Inbox<string>();
   private unschedulable = new Set<string>();
   private isRetrying = false;
-  private standsStillUntil = 0;
+  private suspendedUntil = 0;
   private readonly unwanted = new Set<string>();
 
   constructor(private readonly world: ClusterParts) {
@@ -40,23 +40,23 @@ export class Scheduler {
     cache.on('Node', () => this.retry());
   }
 
-  /** Binds for as long as the world stands. */
+  /** Binds pods until the simulation ends. */
   async follow(): Promise<never> {
     for (;;) {
       const key = await this.queue.next();
       const { clock } = this.world;
       await clock.sleep(latencies.bindMs);
-      while (clock.now < this.standsStillUntil) await clock.sleep(this.standsStillUntil - clock.now);
+      while (clock.now < this.suspendedUntil) await clock.sleep(this.suspendedUntil - clock.now);
       await this.schedule(key);
     }
   }
 
   /** Binds nothing and refuses nothing for so long, milliseconds, and goes on where it was. */
-  standStill(forMs: number): void {
-    this.standsStillUntil = Math.max(this.standsStillUntil, this.world.clock.now + forMs);
+  suspend(forMs: number): void {
+    this.suspendedUntil = Math.max(this.suspendedUntil, this.world.clock.now + forMs);
   }
 
-  /** Refuses the pods of an app wherever there is room for them, for reasons that nobody else knows. What is returned ends that. */
+  /** Refuses the pods of an app wherever there is room for them, for reasons that only it knows. The returned function ends that. */
   refuseAll(app: string): () => void {
     this.unwanted.add(app);
     return () => {

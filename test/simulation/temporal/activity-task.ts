@@ -10,7 +10,7 @@ import type { BilledAction, Failure } from './run.js';
 type Schedule = coresdk.workflow_commands.IScheduleActivity;
 type Resolution = coresdk.activity_result.IActivityResolution;
 
-/** Failures are retried, as they are to be; nobody reads of them. */
+/** Failures are retried, and are not logged. */
 const silent = new DefaultLogger('ERROR', () => undefined);
 /** Enum values of the wire format. */
 const tryCancel = 0;
@@ -77,7 +77,7 @@ export class ActivityTask {
     this.running?.environment.cancel();
   }
 
-  /** The run has closed: nobody waits for the activity any more. */
+  /** The run has closed: no workflow waits for the activity any more. */
   abandon(): void {
     this.isOver = true;
     clearTimeout(this.next);

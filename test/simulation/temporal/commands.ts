@@ -185,8 +185,8 @@ function notifyParent(engine: CommandHost, run: Run, result: object): void {
   engine.add(parent, { resolveChildWorkflowExecution: { seq: parentSeq, result } });
 }
 
-/** Tells the parent of a run that somebody terminated. */
-export function tellTerminated(engine: CommandHost, run: Run): void {
+/** Reports to the parent that a run was terminated. */
+export function reportTerminated(engine: CommandHost, run: Run): void {
   const cause = { message: 'Workflow execution terminated', terminatedFailureInfo: {} };
   notifyParent(engine, run, { failed: { failure: childFailure(run, cause) } });
 }

@@ -4,7 +4,7 @@ import { ActivityTask } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
 import { keep, renew } from './backup.js';
 import type { KeptRun } from './backup.js';
-import { carryOut, startTimer, tellTerminated } from './commands.js';
+import { carryOut, startTimer, reportTerminated } from './commands.js';
 import type { CommandHost } from './commands.js';
 import type { EngineOptions, StartOptions } from './engine-options.js';
 import { toPayloads } from './payloads.js';
@@ -82,7 +82,7 @@ export class SimulatedTemporal implements CommandHost {
     this.pollers.add(worker);
   }
 
-  /** A process polls no more and has lost all that it had cached: it died, or nobody hears of it. Every process, unless one is named. */
+  /** A process stops polling and loses its cached workflows: it died, or its network failed. Default: every process. */
   disconnect(which?: ActivityWorker): void {
     for (const worker of which === undefined ? this.pollers.all : [which]) {
       if (!this.pollers.remove(worker)) continue;
@@ -164,7 +164,7 @@ export class SimulatedTemporal implements CommandHost {
 
   terminate(run: Run): void {
     this.close(run, 'TERMINATED');
-    tellTerminated(this, run);
+    reportTerminated(this, run);
   }
 
   /** The database is gone: nothing is left of any workflow. Schedules are kept. */

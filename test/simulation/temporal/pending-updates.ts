@@ -34,7 +34,7 @@ export class PendingUpdates {
     this.pending.delete(protocolInstanceId ?? '');
   }
 
-  /** Nobody answers what a closed run was asked. */
+  /** Rejects the pending updates of a closed run. */
   refuse(run: Run): void {
     for (const [id, pending] of this.pending) {
       if (pending.run !== run) continue;

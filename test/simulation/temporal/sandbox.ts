@@ -62,7 +62,7 @@ export class SandboxFactory {
   constructor(code: string) {
     const bundle = parseWorkflowCode(code);
     const script = new vm.Script(`${withoutStacks}${bundle.code}`, { filename: bundle.filename });
-    // Not by `create`: it hooks every promise of the process for stack traces, which nobody reads here. Without a time limit,
+    // Not by `create`: it hooks every promise of the process for stack traces, which are not needed here. Without a time limit,
     // because each call would start a thread to watch it.
     const noTimeLimit = undefined as unknown as number;
     this.creator = new ReusableVMWorkflowCreator(script, bundle, noTimeLimit, new Set());

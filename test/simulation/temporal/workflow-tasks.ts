@@ -112,7 +112,7 @@ export class WorkflowTasks {
     this.taskAfter(run, afterMs);
   }
 
-  /** Who has it cached, or else anybody. */
+  /** The worker that has the run cached, otherwise any that polls its task queue. */
   private workerFor(run: Run): ActivityWorker | undefined {
     const { cachedBy } = run;
     return cachedBy !== undefined && this.at.pollers.has(cachedBy) ? cachedBy : this.at.pollers.on(run.start.taskQueue);

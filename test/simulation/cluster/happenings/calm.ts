@@ -11,7 +11,7 @@ import { liftHolds } from './orders.js';
 import { releaseAll } from './others.js';
 import { budgetedApp } from './workloads.js';
 
-/** Nothing goes wrong any more, and whatever was only for some minutes is over: a restored cluster may have brought it back. */
+/** Ends all faults, and also those that had ended already: a restored cluster may have brought them back. */
 export function calm(stage: Stage): void {
   const { cluster, sets, budgets, daemons, temporal } = stage;
   const { kube, cloud, machines } = cluster;

@@ -15,7 +15,7 @@ const obeying: ReadonlySet<string> = new Set(['consolidate', 'drift', 'expire', 
 const openRuns = ({ temporal }: Stage): readonly Run[] =>
   [...temporal.all].filter(({ isOpen, id }) => isOpen && obeying.has(parseWorkflowId(id)?.kind ?? ''));
 
-/** Somebody gives an order to a workflow that can obey one, or cannot. */
+/** A user gives an order to a workflow, which may refuse it. */
 export function giveOrder(stage: Stage): void {
   const { random, temporal, invariants } = stage;
   const open = openRuns(stage);
@@ -25,7 +25,7 @@ export function giveOrder(stage: Stage): void {
   temporal.signal(random.pick(open), order.name, [person]);
 }
 
-/** Somebody holds a workflow, and lets it go on after so long. */
+/** A user holds a workflow, and releases it after so long. */
 export function hold(stage: Stage, forMs: number): void {
   const { random, temporal, later } = stage;
   const open = openRuns(stage);
@@ -39,7 +39,7 @@ export function hold(stage: Stage, forMs: number): void {
   });
 }
 
-/** Whatever is held goes on: a Temporal that was restored may have brought a hold back that nobody lifts any more. */
+/** Releases all held workflows: a restored Temporal may have brought back a hold that was lifted. */
 export function liftHolds(stage: Stage): void {
   for (const run of openRuns(stage)) stage.temporal.signal(run, holdSignal.name, [{ ...person, on: false }]);
 }

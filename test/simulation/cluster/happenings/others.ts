@@ -40,7 +40,7 @@ export const othersHappenings = listed([
     },
   },
   {
-    name: 'somebody takes the finalizer off a NodeClaim or Node',
+    name: 'the finalizer of a NodeClaim or Node is removed by hand',
     weight: 2,
     happens: ({ random, invariants, cluster: { kube } }) => {
       const kind = random.pick(['Node', 'NodeClaim'] as const);
@@ -51,7 +51,7 @@ export const othersHappenings = listed([
     },
   },
   {
-    name: 'somebody takes annotations of Stowage off a NodeClaim or Node',
+    name: 'annotations of Stowage are removed from a NodeClaim or Node by hand',
     weight: 2,
     happens: ({ random, cluster: { kube } }) => {
       const kind = random.pick(['Node', 'NodeClaim'] as const);
@@ -90,7 +90,7 @@ export const othersHappenings = listed([
   },
 ]);
 
-/** Whatever others have put on objects goes. */
+/** Removes what other clients have put on objects. */
 export function releaseAll(kube: FakeKube): void {
   for (const { metadata } of kube.kept('Node')) untaint(kube, metadata.name ?? '');
   for (const kind of ['Node', 'NodeClaim', 'Pod'] as const) {

@@ -54,16 +54,16 @@ export const outageHappenings = listed([
     happens: ({ cluster: { kube } }) => kube.compact(),
   },
   {
-    name: 'kube-scheduler stands still, for some minutes',
+    name: 'kube-scheduler stops, for some minutes',
     weight: 2,
     happens: ({ random, later, cluster: { scheduler } }) => {
       const forMs = random.int(1, 9 * 60) * 1000;
-      scheduler.standStill(forMs);
+      scheduler.suspend(forMs);
       later(forMs, () => undefined);
     },
   },
   {
-    name: 'kube-scheduler refuses pods for reasons that nobody else knows, for some minutes',
+    name: 'kube-scheduler refuses pods for reasons that only it knows, for some minutes',
     weight: 2,
     happens: ({ random, later, sets, cluster: { scheduler } }) =>
       later(random.int(1, 40) * minuteMs, scheduler.refuseAll(random.pick(sets).app)),

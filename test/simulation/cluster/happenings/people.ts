@@ -91,14 +91,14 @@ export const peopleHappenings = listed([
       const name = `pause-${random.int(0, 2 ** 31)}`;
       void kube.create('DisruptionPause', {
         metadata: { name },
-        spec: { scope: { kind: 'Cluster' }, message: 'to be looked at', requestedBy: 'somebody' },
+        spec: { scope: { kind: 'Cluster' }, message: 'to be looked at', requestedBy: 'ann' },
       });
       later(random.int(1, 20) * minuteMs, () => void kube.delete('DisruptionPause', { name }));
     },
   },
-  { name: 'somebody gives an order', weight: 4, happens: giveOrder },
+  { name: 'a user gives an order', weight: 4, happens: giveOrder },
   {
-    name: 'somebody holds a workflow, for some minutes',
+    name: 'a user holds a workflow, for some minutes',
     weight: 2,
     happens: (stage) => hold(stage, stage.random.int(1, 30) * minuteMs),
   },
@@ -117,7 +117,7 @@ function pauseSome({ random, later, cluster: { kube } }: Stage): void {
   const name = `pause-${random.int(0, 2 ** 31)}`;
   const forMs = random.int(1, 20) * minuteMs;
   const until = random.chance(0.5) ? { until: new Date(Date.now() + forMs).toISOString() } : {};
-  const spec = { scope, message: 'to be looked at', requestedBy: 'somebody', ...until };
+  const spec = { scope, message: 'to be looked at', requestedBy: 'ann', ...until };
   void kube.create('DisruptionPause', { metadata: { name }, spec } as never);
   later(forMs, () => {
     if (!('until' in until)) void kube.delete('DisruptionPause', { name });
