@@ -322,7 +322,7 @@ export const combined: readonly (readonly [title: string, check: Check])[] = [
     ),
   ],
   [
-    'a node that starts takes pods whatever its startup taints',
+    'a starting node gets pods in spite of its startup taints',
     plans(
       {
         objects: [
@@ -551,7 +551,7 @@ export const combined: readonly (readonly [title: string, check: Check])[] = [
     plans({ objects: [poolOf(op(integer, 'Gt', '16'), op(integer, 'Lt', '4')), pod()] }, { left: ['p'], nodes: 0 }),
   ],
   [
-    'bounds that cross on a label of nobody leave nodes without it, for a pod that does not want it too',
+    'bounds without a common value on an undefined label: nodes lack the label, for a pod that requires its absence too',
     plans(
       {
         objects: [

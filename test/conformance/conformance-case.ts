@@ -1,12 +1,12 @@
 /** What a test of Karpenter's is worth here. */
 type Verdict = 'same' | 'differs' | 'not applicable';
 
-/** A line where a test begins, or the first and the last line of tests that stand together. */
+/** A line where a test begins, or the first and the last line of adjacent tests. */
 export type Place = number | readonly [from: number, to: number];
 
 /** A test of Karpenter's, in the project's own words. */
 export interface ConformanceCase {
-  /** Where it stands in its file at the commit of upstream.json; several where they say the same. */
+  /** Its place in its file at the commit of upstream.json; several for tests that say the same. */
   readonly at: readonly Place[];
   readonly title: string;
   readonly verdict: Verdict;

@@ -62,7 +62,7 @@ const hashed = { ...web, 'pod-template-hash': 'abc' };
 export const defaultSelectorCases: readonly ConformanceCase[] = about('selector of the default spread', [
   same(
     80,
-    "is the ReplicaSet's, whatever other labels the pod has",
+    "is the ReplicaSet's, also where the pod has other labels",
     selected(replicaSet({ matchLabels: hashed }), pod({ ...hashed, extra: 'x' }, {}), [hashed, web], [true, false]),
   ),
   same(

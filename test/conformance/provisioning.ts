@@ -249,7 +249,7 @@ const withLimits = (): KubernetesObject => {
 };
 
 export const daemonPodCases: readonly ConformanceCase[] = about('DaemonSet pods', [
-  notApplicable(37, 'each pod that stands for a DaemonSet has its own UID', 'DaemonSets are read without pods made up'),
+  notApplicable(37, 'each virtual pod of a DaemonSet has its own UID', 'DaemonSets are read without virtual pods'),
   same(58, 'get limits as requests that their containers lack', one({}, left, withLimits())),
 ]);
 
@@ -419,7 +419,7 @@ export const claimCases: readonly ConformanceCase[] = about('the planned NodeCla
     ),
   ),
   same(1695, 'lists the types that fit', listed([], {}, ['arm', 'default', 'gpu-a', 'gpu-b', 'single-pod', 'small'])),
-  notApplicable(1716, 'requirements of the pool stand in the claim', claims),
+  notApplicable(1716, 'the claim has the requirements of the pool', claims),
   same(1766, 'lists types of the architecture', listed([oneOf(arch, 'arm64')], {}, ['arm'])),
   same(1803, 'lists types of the operating system', listed([oneOf(os, 'ios')], {}, ['arm'])),
   same(1840, 'lists types that hold the pod', listed([], { requests: { 'example.com/vendor-a': '1' } }, ['gpu-a'])),

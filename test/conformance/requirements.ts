@@ -232,7 +232,7 @@ export const requirementsCases: readonly ConformanceCase[] = about('set of requi
   ),
   notApplicable(
     298,
-    'every pair on a label that nobody defines',
+    'every pair on a label that is not defined',
     'whether a label may be left undefined is decided where pods are matched (requirements/missing-keys); scheduling/suite_test.go has the cases',
   ),
   notApplicable(

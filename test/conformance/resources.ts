@@ -138,10 +138,10 @@ const overrides = 'offerings of a type have one capacity';
 
 /** pkg/cloudprovider/suite_test.go */
 export const cloudProviderCases: readonly ConformanceCase[] = about('instance types and prices', [
-  notApplicable([37, 42, 47, 52], 'errors in errors', 'failures are told by their type: core/failures.ts'),
+  notApplicable([37, 42, 47, 52], 'errors in errors', 'failures are distinguished by type: core/failures.ts'),
   same(60, 'huge pages are taken out of memory', free(5, 4)),
   same(84, 'huge pages take no more than there is memory', free(50, 0)),
-  notApplicable([108, 132], 'offerings with amounts of their own', overrides),
+  notApplicable([108, 132], 'offerings with amounts that override their type', overrides),
   priced(190, '-10%', 10, 9),
   priced(191, '+10%', 10, 11),
   priced(192, '-50%', 10, 5),

@@ -118,7 +118,7 @@ function nodeAffinity({ needs, either, likes }: PodOptions): object {
 export const omit = <T extends object, K extends PropertyKey>(from: T, ...keys: readonly K[]): Omit<T, K> =>
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key as K))) as Omit<T, K>;
 
-/** Objects that stand one by one and in lists, in one list. */
+/** Objects and lists of objects in one list. */
 export const flat = (objects: readonly (KubernetesObject | readonly KubernetesObject[])[]): KubernetesObject[] =>
   objects.flatMap((each) => each as KubernetesObject | KubernetesObject[]);
 

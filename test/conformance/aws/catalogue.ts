@@ -245,7 +245,7 @@ const choiceCases: readonly ConformanceCase[] = about('choice of instance types'
     710,
     'types that the VPC controller does not list have no private IPv4 addresses',
     'instance-types/capacity',
-    "they are as EC2 says, whatever types the controller's release knows",
+    "they are as EC2 reports them, also for types that the controller's release does not know",
     plansOn(
       { ...windows, types: [machine('test.large')], prices: { 'test.large': 0.1 } },
       [pod('p', { requests: { [ip]: '1' } })],

@@ -45,7 +45,7 @@ class Templates {
 interface Deleted extends Place {
   readonly iam: IamOfAccount;
   readonly templates: Templates;
-  /** Looks at the node class, which somebody deletes before; resolves with what went wrong, or when it is looked at again. */
+  /** Deletes the node class and reconciles it; resolves with the error, or with the time of the next attempt. */
   readonly remove: () => Promise<unknown>;
   readonly look: () => Promise<unknown>;
   /** Whether the node class is there. */

@@ -171,7 +171,7 @@ export const expressionCases: readonly ConformanceCase[] = [
     [
       [464, 'a good expression', true, `${enis} + 2`],
       [467, 'one that does not end', false, '((default_enis -'],
-      [470, 'a name that nobody knows', false, 'undefined_var + 1'],
+      [470, 'an undefined variable', false, 'undefined_var + 1'],
       [473, 'a condition', false, 'vcpus > 4'],
       [476, 'a text', false, 'instance_type'],
       [481, 'nothing', false, ''],

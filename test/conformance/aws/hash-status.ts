@@ -28,7 +28,7 @@ async function written({ kube, deps }: Place, spec: object, old?: Marks): Promis
 }
 const hashOf = ({ metadata }: Pick<EC2NodeClass, 'metadata'>): string | undefined => metadata.annotations?.[hash];
 
-/** Whether the hash that stands on the node class is another with the change. */
+/** Whether the change alters the hash annotation of the node class. */
 const changes = (at: number, title: string, spec: object, expected: boolean): ConformanceCase =>
   same(
     at,

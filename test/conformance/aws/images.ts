@@ -324,7 +324,7 @@ const dated = (name: string, CreationDate: string, deprecatedIn?: number, id = n
     ...{ CreationDate, ImageId: `ami-${id}` },
     ...(deprecatedIn !== undefined && { DeprecationTime: new Date(now + deprecatedIn * 60_000).toISOString() }),
   });
-/** Which of images for the same types is used, in whatever order EC2 lists them. */
+/** Which of several images for the same types is used, in any order of EC2's list. */
 const prefers = (at: number, title: string, images: readonly Image[], expected: string): ConformanceCase =>
   same(
     at,
@@ -339,7 +339,7 @@ const [earlier, later] = ['2020-08-31T00:08:42.000Z', '2021-08-31T00:12:42.000Z'
 const orderCases: readonly ConformanceCase[] = about('which of several images is used', [
   prefers(437, 'an older image that is not deprecated', [dated('a', later, -60), dated('b', earlier)], 'ami-b'),
   prefers(479, 'one that is not deprecated yet', [dated('a', later, -10, '1'), dated('a', later, 10, '2')], 'ami-2'),
-  prefers(523, 'whatever the names are', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
+  prefers(523, 'the newest, not the first by name', [dated('b', later, -10), dated('a', later, 10)], 'ami-a'),
   prefers(567, 'the newer of two deprecated ones', [dated('a', later, -60), dated('b', earlier, -60)], 'ami-a'),
   prefers(
     959,
@@ -410,7 +410,12 @@ const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
       return [names(both), [...names(either)].sort()];
     }, [['amd64-3'], ['amd64-1', 'arm64-2']]),
   ),
-  asks(827, 'tags of whatever owner', [{ tags: { Name: 'my-ami' } }], [{ Filters: [filter('tag:Name', 'my-ami')] }]),
+  asks(
+    827,
+    'tags, without a filter by owner',
+    [{ tags: { Name: 'my-ami' } }],
+    [{ Filters: [filter('tag:Name', 'my-ami')] }],
+  ),
   asks(
     850,
     "a name among one's own images and Amazon's",
@@ -419,7 +424,7 @@ const termCases: readonly ConformanceCase[] = about('AMI selector terms', [
   ),
   asks(
     874,
-    'ids of whatever owner',
+    'ids, without a filter by owner',
     [{ id: 'ami-abcd1234' }, { id: 'ami-cafeaced' }],
     [{ Filters: [filter('image-id', 'ami-abcd1234')] }, { Filters: [filter('image-id', 'ami-cafeaced')] }],
   ),

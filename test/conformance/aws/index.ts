@@ -115,7 +115,7 @@ export const awsSuites: readonly Suite[] = [
 ];
 
 export const awsApart: readonly Apart[] = [
-  { path: 'pkg/utils/suite_test.go', why: 'keys of caches of its own' },
+  { path: 'pkg/utils/suite_test.go', why: "keys of Karpenter's caches" },
   { path: 'pkg/controllers/metrics/', why: 'metrics are those of docs/metrics.md' },
   { path: 'pkg/operator/options/', why: 'settings are those of docs/settings.md' },
 ];

@@ -83,7 +83,7 @@ const overheadCases: readonly ConformanceCase[] = about('memory that kubelet res
   kept(1341, 'a larger soft threshold keeps the hard default', { ...both, ...soft('500Mi') }, { memory: thirty + 100 }),
   kept(
     1373,
-    'a hard percentage, whatever the soft threshold',
+    'a hard percentage beside a soft threshold',
     { ...both, ...hard('5%'), ...soft('10%') },
     { memory: thirty + percent(5) },
   ),

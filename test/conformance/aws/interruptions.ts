@@ -21,7 +21,7 @@ interface Noticed {
   /** Bodies of messages, once the process runs. */
   readonly bodies?: readonly string[];
   readonly statuses?: readonly InstanceStatus[];
-  /** Somebody else holds the claims, so that what was written on them can be seen. */
+  /** Another finalizer keeps the claims, so that what was written on them can be seen. */
   readonly held?: boolean;
 }
 

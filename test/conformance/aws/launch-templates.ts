@@ -272,7 +272,7 @@ const blockDevices: readonly ConformanceCase[] = about('block devices in launch 
     ['/dev/xvda', 4, 'gp3'],
     ['/dev/xvdb', 20, 'gp3'],
   ]),
-  disks(787, 'Custom has no disk of its own', custom, []),
+  disks(787, 'Custom has no disk by default', custom, []),
   same(
     799,
     'Custom has those of the node class',

@@ -82,7 +82,7 @@ const one = { 0: { enabled: true, memory: '727Mi' } };
 
 /** pkg/providers/amifamily/bootstrap/bottlerocket_test.go */
 export const memoryManagerCases: readonly ConformanceCase[] = about('reserved memory in Bottlerocket settings', [
-  notApplicable(34, 'a field of a structure', 'whether Bottlerocket binds by itself is told by its versions'),
+  notApplicable(34, 'a field of a structure', 'whether Bottlerocket binds by itself depends on its version'),
   same([44, 82], 'memory of pods', keeps(toml(['memory = "727Mi"']), one)),
   same(
     62,

@@ -130,6 +130,6 @@ export const profileProviderCases: readonly ConformanceCase[] = about('instance 
     ),
   ),
   notApplicable([397, 398, 399], 'paths of fewer parts', path),
-  notApplicable(400, 'the path of a cluster', `${path}; what is listed by it is told above`),
+  notApplicable(400, 'the path of a cluster', `${path}; the prefix that is listed is tested above`),
   makes(401, 'the path of a node class', 'NodeRole'),
 ]);

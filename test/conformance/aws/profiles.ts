@@ -233,7 +233,7 @@ export const profileGarbageCases: readonly ConformanceCase[] = about('garbage co
   notApplicable(
     260,
     'when the next sweep is',
-    'a Schedule of Temporal begins one every half hour, whatever came of the last',
+    'a Schedule of Temporal begins one every half hour, also after a failure',
   ),
   swept(
     267,

@@ -34,7 +34,7 @@ export const saying = (look: (text: string) => unknown, given: Given, expected: 
 const picked = (from: Record<string, unknown>, like: object): object =>
   Object.fromEntries(Object.keys(like).map((key) => [key, from[key]]));
 
-/** Settings of kubelet that AL2023 gets as they stand. */
+/** Settings of kubelet that AL2023 gets unchanged. */
 export const passed = ([at, title, settings, expected = settings]: Row): ConformanceCase =>
   same(
     at,
@@ -132,7 +132,7 @@ const kubeletCases: readonly ConformanceCase[] = about('number of pods in user d
     1373,
     'podsPerCore with maxPods',
     'instance-types/pods',
-    'nodes are told the lesser of the two, which is what kubelet takes of them',
+    'nodes get the lesser of the two, which kubelet uses too',
     gives(() => pods({ types: ['m5.large'], spec: { kubelet: { podsPerCore: 2, maxPods: 100 } } }), [4]),
   ),
   ...(
@@ -151,7 +151,7 @@ const kubeletCases: readonly ConformanceCase[] = about('number of pods in user d
     1451,
     'AL2 with a setting that it does not support',
     'node-classes/fields-of-al2023-alone',
-    'such a node class is not ready under either; told of it all the same, nodes go without the setting',
+    'such a node class is not ready under either; nodes launched from it anyway lack the setting',
     saying(
       (text) => ['--max-pods=42', 'topologyManagerPolicy', 'restricted'].map((part) => text.includes(part)),
       { spec: { ...alias('al2'), kubelet: { maxPods: 42, topologyManagerPolicy: 'restricted' } } },

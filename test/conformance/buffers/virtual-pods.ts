@@ -83,7 +83,7 @@ export const bufferStatusCases: readonly ConformanceCase[] = about('status of ca
     'virtual pods by node',
     'nodes with virtual pods: activities/provisioning/buffers.test.ts',
   ),
-  notApplicable([[274, 366]], 'virtual pods are taken out of what is told', internals),
+  notApplicable([[274, 366]], 'virtual pods are left out of reports', internals),
 ]);
 
 const claimed = { persistentVolumeClaim: { claimName: 'data' } };

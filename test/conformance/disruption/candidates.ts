@@ -125,7 +125,7 @@ const metric = 'a metric';
 export const disruptionCases: readonly ConformanceCase[] = about('candidates for disruption', [
   notApplicable([194, 259, 374, 469], 'replacements one after the other, and pods of nodes that go', runs),
   notApplicable([598, 625], 'taints that a disruption left behind', runs),
-  notApplicable(711, 'nodes that nobody manages do not count', 'only nodes with a NodeClaim are looked at'),
+  notApplicable(711, 'unmanaged nodes do not count', 'only nodes with a NodeClaim are looked at'),
   same(
     724,
     'uninitialized nodes do not count for budgets',

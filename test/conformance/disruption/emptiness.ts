@@ -31,7 +31,8 @@ const owned = (kind: string, terminating: boolean): KubernetesObject[] =>
     ...(terminating && { deletionTimestamp: since }),
   });
 const doNotDisrupt = (value: string): object => ({ annotations: { [annotations.doNotDisrupt]: value } });
-const ripe = 'a node is consolidatable by the clock, whatever its condition says (consolidation/consolidate-after)';
+const ripe =
+  'a node is consolidatable by the time of its last pod event, not by its condition (consolidation/consolidate-after)';
 
 const wholeFleet =
   'every search looks at every node (consolidation/all-nodes-are-considered): nothing is left for the next one to begin with';

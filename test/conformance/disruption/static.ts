@@ -84,11 +84,7 @@ const workflow = 'pools are kept by workflows/static-capacity, whose tests have 
 const helpers = "helpers of Karpenter's own code";
 
 export const staticProvisioningCases: readonly ConformanceCase[] = about('static NodePool: creating nodes', [
-  notApplicable(
-    [124, 142, 160, 174, 188, 394, 456, 527, 554],
-    'when claims are created, and what stands in them',
-    workflow,
-  ),
+  notApplicable([124, 142, 160, 174, 188, 394, 456, 527, 554], 'when claims are created, and their content', workflow),
   same(201, 'none with more nodes than replicas', creates(0, 2, members(3))),
   same(250, 'all without any node', creates(2, 2, [])),
   same(270, 'the missing ones with fewer nodes than replicas', creates(3, 5, members(2))),

@@ -21,7 +21,7 @@ export const owned = {
   ],
 };
 
-/** NodeClaim `c1`, as somebody creates it, and a second less than a minute later. */
+/** Creates NodeClaim `c1`, and advances by a second less than a minute. */
 export async function ask(
   it: Running,
   { metadata, spec }: ClaimOptions = {},
@@ -52,7 +52,7 @@ interface JoinOptions {
   readonly afterMs?: number;
 }
 
-/** Whatever kubelets are tainted with until they are ready. */
+/** The taint of nodes whose kubelet is not ready yet. */
 export const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 export const usual = { cpu: '4', memory: '15Gi', pods: '58' };
 
@@ -88,7 +88,7 @@ export const joins = (
 export const states = (it: Running): string =>
   ['Registered', 'Initialized'].map((type) => said(it, type, 'c1').split('/')[0]).join('/');
 
-/** The Node as somebody changes it. */
+/** Patches the Node as another client. */
 export async function change(it: Running, patch: object, name = 'n1'): Promise<void> {
   await it.kube.patch('Node', { name }, patch);
   await it.pass(10 * second);

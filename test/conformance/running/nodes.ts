@@ -109,7 +109,7 @@ export function end(running: Running, ...names: readonly string[]): void {
   for (const name of names) running.kube.finishTermination({ name, namespace: 'default' });
 }
 
-/** Somebody deletes a Node, and some time goes by. */
+/** Deletes a Node, and advances the time. */
 export async function deleteNode(running: Running, name = 'n1', afterMs = 2000): Promise<void> {
   await running.kube.delete('Node', { name });
   await running.pass(afterMs);

@@ -173,7 +173,7 @@ const healthCases: readonly ConformanceCase[] = about('registration and NodeRegi
   notApplicable(
     [[668, 957]],
     'hooks that hold a registration up',
-    'code of other programs; what is waited for here is told by registration/registered',
+    'hooks of other programs; registration/registered says what is waited for here',
   ),
 ]);
 

@@ -208,7 +208,7 @@ export const reservedCases: readonly ConformanceCase[] = about('reserved capacit
   ),
 ]);
 
-/** How many pods are on reserved nodes, whatever the others are on. */
+/** How many pods are on reserved nodes; the others may be on any. */
 function onlyReserved(check: Check, count: number): Check {
   const read = (value: unknown): unknown => {
     const { by, ...rest } = value as { by: Record<string, Record<string, number>> };

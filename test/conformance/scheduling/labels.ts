@@ -16,7 +16,7 @@ const everywhere = oneOf(labels.zone, ...all, 'unknown');
 
 const restricted = ['karpenter.sh/nodepool-hash', 'kubernetes.io/hostname', 'kubernetes.io/cluster-service'];
 
-/** Labels of NodePools and what pods ask of them; most stand in the suite twice. */
+/** Labels of NodePools and what pods ask of them; most are in the suite twice. */
 export const labelCases: readonly ConformanceCase[] = about('labels and node affinity', [
   same(155, "a pod without requirements gets a node with the pool's labels", one({}, of(key, 'blue'), labelled)),
   same(

@@ -293,7 +293,7 @@ export const existingNodeCases: readonly ConformanceCase[] = about('existing nod
   notApplicable(
     2788,
     'pods are not bound by the autoscaler',
-    'a plan binds nobody; that is the work of kube-scheduler',
+    'a plan binds no pod; that is the work of kube-scheduler',
   ),
   same(
     2818,

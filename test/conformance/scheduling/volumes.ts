@@ -238,7 +238,7 @@ export const volumeCases: readonly ConformanceCase[] = about('attach limits', [
   notApplicable(
     3414,
     'of two default classes the newer one counts',
-    'the API server chooses it, and writes it into the claim before anybody plans',
+    'the API server chooses it, and writes it into the claim before a plan is made',
   ),
   notApplicable(3534, 'a provisioner that is not served', unsupported),
   notApplicable(3586, 'a bound volume of a provisioner that is not served', unsupported),
