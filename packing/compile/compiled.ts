@@ -4,6 +4,7 @@ import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '..
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { sortFew } from '../sort-few.js';
+import { readAttachLimits, withAttachLimits, withAttachRequests, type AttachLimits } from './attach-limits.js';
 import { admitWithinTerms, limitsOfPass } from './budget.js';
 import { bufferPods } from './buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type PodShape } from './classes.js';
@@ -68,6 +69,7 @@ export interface Compiled {
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
   readonly volumes: Volumes;
+  readonly attachLimits: AttachLimits;
   /** Remaining limits of NodePools and reservations that this pass may reach. */
   readonly limits: readonly PoolLimit[];
   /** The part of the staying nodes that commitments cover. */
@@ -114,7 +116,11 @@ export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
       : [...backedOff].flatMap(([name, { pods }]) => (pods.has(fullName(pod)) ? [`R${name}`] : [])).join();
   const textOf = (pod: Pod): string =>
     volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '') + refusedText(pod);
-  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, comingAgain(objects)));
+  const attachLimits = readAttachLimits(objects.csiNodes, nodes);
+  const again = comingAgain(objects);
+  const attaching = withAttachRequests(volumes, attachLimits, pending);
+  const asMoved = (pod: Pod): Pod => attaching(again(pod));
+  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, asMoved));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
   const levelsByShape = mapped(classes.shapes, (shape) =>
@@ -129,7 +135,7 @@ export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
   noteKeys(space, considered.pools, { topology, nodes });
   dimensions.seal();
   const unused = unusedPools(considered.pools, levelsByShape, deferred.length > 0 ? 0 : undefined);
-  const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown };
+  const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown, attachLimits };
   return {
     ...{
       ...pass,
@@ -167,13 +173,17 @@ function supplyOf(
     daemons,
     nodes,
     wellKnown,
-  }: Pick<Compiled, 'input' | 'dimensions' | 'space' | 'classes' | 'daemons' | 'nodes' | 'wellKnown'>,
+    attachLimits,
+  }: Pick<Compiled, 'input' | 'dimensions' | 'space' | 'classes' | 'daemons' | 'nodes' | 'wellKnown' | 'attachLimits'>,
   considered: readonly Pool[],
   { unused, pods }: { readonly unused: ReadonlySet<Pool>; readonly pods: number },
 ): Pick<Compiled, 'pools' | 'universe' | 'offers' | 'launchables' | 'limits' | 'coverage' | 'compareRows'> {
   const labelsText = space.seal(newNodeKeys([...wellKnown, ...Object.keys(newNodeLabels)], considered));
   const coverage = coverageOf(input);
-  const priced = pricedPools(input, considered, { coverage, unused });
+  const priced = pricedPools(input, considered, { coverage, unused }).map((pool) => {
+    const types = unused.has(pool) ? pool.types : withAttachLimits(pool.types, attachLimits, dimensions.names);
+    return types === pool.types ? pool : { ...pool, types };
+  });
   const store = storeOf(priced, space, labelsText, { wellKnown, unused });
   const { pools, universe } = store;
   const limits = poolLimits({ pools, nodes, universe, coverage }, pods);

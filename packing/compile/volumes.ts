@@ -23,13 +23,11 @@ import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } 
 export interface VolumeNeeds {
   /** Alternatives for the node, of which one must be satisfied; empty if the volumes are accessible anywhere. */
   readonly alternatives: readonly Requirements[];
-  /** Volumes that count towards the attach limits of the node, by driver; shared ones also by name. */
-  readonly attachments: readonly { readonly driver: string; readonly volume: string; readonly shared: boolean }[];
   /** Why no node can run the pod yet. */
   readonly error?: { readonly subject: string; readonly message: string };
 }
 
-const noNeeds: VolumeNeeds = { alternatives: [], attachments: [] };
+const noNeeds: VolumeNeeds = { alternatives: [] };
 const bindCompleted = 'pv.kubernetes.io/bind-completed';
 
 interface ClaimNeeds {
@@ -115,41 +113,37 @@ export class Volumes {
     return found.length === 0 ? undefined : listedNames(found);
   }
 
-  /** The volumes of a pod that count towards attach limits, by driver and name. */
-  attached(pod: Pod): { driver: string; volume: string }[] {
-    const found: { driver: string; volume: string }[] = [];
+  /** The volumes of a pod that count towards attach limits. `isFirst`: the pod is the first by name of those that use it. */
+  attached(pod: Pod): { driver: string; volume: string; isFirst: boolean }[] {
+    const found = new Map<string, { driver: string; volume: string; isFirst: boolean }>();
     for (const volume of pod.spec.volumes ?? []) {
       const key = claimKey(pod, volume);
       const driver = key === undefined ? undefined : this.claimNeeds(pod, key, volume).driver;
-      if (key !== undefined && driver !== undefined) found.push({ driver, volume: this.volumeName(key) });
+      if (key === undefined || driver === undefined) continue;
+      const users = (this.users.get(key) ?? []).filter((user) => !isTerminal(user));
+      const isFirst = users.every((user) => compareText(nameOf(user), nameOf(pod)) >= 0);
+      found.set(key, { driver, volume: this.claims.get(key)?.spec.volumeName ?? key, isFirst });
     }
-    return found;
+    return [...found.values()];
   }
 
   private build(pod: Pod, volumes: readonly PodVolume[]): VolumeNeeds {
     let alternatives: readonly Requirements[] = [];
-    const attachments: { driver: string; volume: string; shared: boolean }[] = [];
     for (const volume of volumes) {
       const key = claimKey(pod, volume);
       if (key === undefined) continue;
       const needs = this.claimNeeds(pod, key, volume);
       if (needs.error !== undefined) {
         const error = { subject: `PersistentVolumeClaim ${key}`, message: needs.error };
-        return { alternatives: [], attachments: [], error };
+        return { alternatives: [], error };
       }
       alternatives = cross(alternatives, needs.alternatives);
-      if (needs.driver === undefined) continue;
-      attachments.push({ driver: needs.driver, volume: this.volumeName(key), shared: this.isShared(key) });
     }
-    return { alternatives, attachments };
+    return { alternatives };
   }
 
   private isShared(key: string): boolean {
     return (this.users.get(key)?.length ?? 0) > 1;
-  }
-
-  private volumeName(key: string): string {
-    return this.claims.get(key)?.spec.volumeName ?? key;
   }
 
   private claimNeeds(pod: Pod, key: string, volume: PodVolume): ClaimNeeds {

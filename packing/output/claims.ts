@@ -3,6 +3,7 @@ import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/quantities.js';
 import { sortFew } from '../sort-few.js';
+import { attachPrefix } from '../compile/attach-limits.js';
 import { portText, shunnedText, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
@@ -254,9 +255,11 @@ function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: rea
   const overheads = distinct(listed, ({ overheads: own }) => own);
   const requests: Record<string, number> = {};
   for (let d = 0; d < usage.length; d++) {
+    const resource = compiled.dimensions.names[d]!;
+    if (resource.startsWith(attachPrefix)) continue;
     let least = Infinity;
     for (const overhead of overheads) if (overhead[d]! < least) least = overhead[d]!;
-    if (usage[d]! + least > 0) requests[compiled.dimensions.names[d]!] = usage[d]! + least;
+    if (usage[d]! + least > 0) requests[resource] = usage[d]! + least;
   }
   return requests;
 }

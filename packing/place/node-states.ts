@@ -1,7 +1,8 @@
-import type { CSINode, Pod } from '../../api/kubernetes.js';
+import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeForTopology, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
+import { attachPrefix, limitsOfNode, unlimited } from '../compile/attach-limits.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import type { CompiledNode } from '../compile/nodes.js';
@@ -25,7 +26,6 @@ export function nodeStates(compiled: Compiled): NodeState[] {
   const { nodes, space, dimensions, bound, daemons } = compiled;
   const kinds = new Map<string, NodeKind>();
   const daemonsOf = new Map<string, ExpectedDaemon[]>();
-  const limits = attachLimits(compiled.input.objects.csiNodes);
   const states: NodeState[] = [];
   for (const view of nodes) {
     if (view.deleting) continue;
@@ -64,7 +64,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       placed: [],
       host: hostOf(view),
       daemons: view.initialized ? [] : stillToCome(here, pods),
-      attach: attachmentsOf(compiled, view.name, pods, limits),
+      attach: attachmentsOf(compiled, view, pods),
     });
   }
   return states;
@@ -107,6 +107,8 @@ function allocatableOf(view: CompiledNode, { dimensions }: Compiled): Float64Arr
     const name = dimensions.names[d]!;
     const quantity = lookUp(view.allocatable, name);
     if (quantity !== undefined) free[d] = parseAmount(name, quantity);
+    // `attach` has the volumes of an existing node by name.
+    if (name.startsWith(attachPrefix)) free[d] = unlimited;
   }
   return free;
 }
@@ -123,25 +125,12 @@ function addInto(total: Float64Array, more: Float64Array, factor: number): void 
   for (let d = 0; d < total.length; d++) total[d] = total[d]! + factor * more[d]!;
 }
 
-function attachLimits(csiNodes: readonly CSINode[] | undefined): Map<string, Map<string, number>> {
-  const byNode = new Map<string, Map<string, number>>();
-  for (const { metadata, spec } of csiNodes ?? []) {
-    const limits = new Map<string, number>();
-    for (const { name, allocatable } of spec.drivers ?? []) {
-      if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
-    }
-    if (limits.size > 0) byNode.set(metadata.name ?? '', limits);
-  }
-  return byNode;
-}
-
 function attachmentsOf(
-  { volumes }: Compiled,
-  name: string,
+  { volumes, attachLimits }: Compiled,
+  view: CompiledNode,
   pods: readonly Pod[],
-  limitsOf: ReadonlyMap<string, ReadonlyMap<string, number>>,
 ): Attachments | undefined {
-  const limits = limitsOf.get(name);
+  const limits = limitsOfNode(attachLimits, view);
   if (limits === undefined) return undefined;
   const attached = new Map<string, Set<string>>();
   for (const pod of pods) attach(attached, volumes.attached(pod));

@@ -7,7 +7,8 @@ import type {
   StorageClass,
 } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { node, packingInput, pod, podsOf, zonesOf } from '../../test/builders/packing-fixtures.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { instanceType, node, packingInput, pod, podsOf, zonesOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import type { ClusterObjects } from '../types.js';
 
@@ -206,6 +207,84 @@ describe('attach limits (volumes/attach-limits)', () => {
     const result = run({ pods, nodes: [node('n', { cpu: '16' })], csiNodes: [csiNode(1)], ...volumes });
     expect(result.existingNodes).toEqual([]);
     expect(result.newNodeClaims).toHaveLength(1);
+  });
+});
+
+describe('attach limits of new nodes (volumes/attach-limits)', () => {
+  const storageClasses = [storageClass('s')];
+  const names = Array.from({ length: 60 }, (_, n) => `p${String(n).padStart(2, '0')}`);
+  const big = instanceType('big', { cpu: 64, price: 3 });
+  const small = instanceType('small', { cpu: 4, price: 0.2 });
+  /** Nodes of the type that are full, with these limits of the driver. */
+  const reporting = (type: string, ...limits: readonly (number | undefined)[]): Partial<ClusterObjects> => {
+    const full = limits.map((_, n) => node(`${type}-${n}`, { cpu: '0', labels: { [labels.instanceType]: type } }));
+    const csiNodes = limits.map((count, n) => ({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name: `${type}-${n}` },
+      spec: { drivers: [{ name: driver, ...(count !== undefined && { allocatable: { count } }) }] },
+    }));
+    return { nodes: full, csiNodes };
+  };
+  const planned = (
+    types: InstanceType[],
+    objects: Partial<ClusterObjects>,
+    pods = names.map((name) => pod(name, using(name))),
+  ) => {
+    const persistentVolumeClaims = [...names, 'shared'].map((name) => claim(name, { storageClassName: 's' }));
+    return plan(packingInput({ pods, persistentVolumeClaims, storageClasses, ...objects }, { types }));
+  };
+  const sizes = ({ newNodeClaims }: ReturnType<typeof plan>) =>
+    newNodeClaims.map(({ pods }) => pods.length).sort((a, b) => b - a);
+
+  test('sixty pods with a volume each need three nodes of a type that attaches 25', () => {
+    const result = planned([big], reporting('big', 25));
+    expect(sizes(result)).toHaveLength(3);
+    expect(Math.max(...sizes(result))).toBeLessThanOrEqual(25);
+    expect(result.newNodeClaims.map(({ requests }) => Object.keys(requests).sort())).toEqual(
+      result.newNodeClaims.map(() => ['cpu', 'memory', 'pods']),
+    );
+  });
+
+  test('a type of which no node reports a limit has none, beside one that has', () => {
+    const result = planned([small, big], reporting('small', 2));
+    expect(result.newNodeClaims.map(({ cheapest, pods }) => [cheapest.instanceType, pods.length])).toEqual([
+      ['big', 60],
+    ]);
+  });
+
+  test.each([
+    { limits: [undefined], nodes: 1 },
+    { limits: [60], nodes: 1 },
+    { limits: [59], nodes: 2 },
+    { limits: [25, 1, 25], nodes: 3 },
+    { limits: [25, 2_147_483_647, 25], nodes: 3 },
+  ])('limits of $limits give $nodes nodes: one wrong report does not decide', ({ limits, nodes }) => {
+    expect(sizes(planned([big], reporting('big', ...limits)))).toHaveLength(nodes);
+  });
+
+  test('a volume that all pods use counts once', () => {
+    const pods = names.map((name) => pod(name, using('shared')));
+    expect(sizes(planned([big], reporting('big', 1), pods))).toEqual([60]);
+  });
+
+  test('a pod with more volumes than any type attaches gets no node, and is told the limit', () => {
+    const result = planned([big], reporting('big', 25), [pod('p', using(...names.slice(0, 26)))]);
+    expect(result.newNodeClaims).toEqual([]);
+    expect(result.unschedulable[0]!.reason).toContain(`attachable-volumes-csi-${driver} 26`);
+  });
+
+  test('a node that starts takes as many as its type attaches', () => {
+    const { nodes = [], csiNodes } = reporting('big', 25);
+    const starting = node('starting', {
+      cpu: '64',
+      memory: '256Gi',
+      initialized: false,
+      labels: { [labels.instanceType]: 'big' },
+    });
+    const result = planned([big], { nodes: [...nodes, starting], csiNodes });
+    expect(result.existingNodes.map(({ pods }) => pods.length)).toEqual([25]);
+    expect(sizes(result)).toHaveLength(2);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/kubernetes.js';
 import { type Cluster, isDeleting, isFinished } from '../cluster.js';
 import { parseResources } from '../../../core/quantities.js';
-import { hostnameKey } from '../catalogue.js';
+import { hostnameKey, instanceTypeKey } from '../catalogue.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { podKey } from '../pods.js';
 import { type LabelDomain, nodeMatches, normalKey, selectorMatches } from '../selectors.js';
@@ -192,20 +192,40 @@ const movedTo = ({ spec }: PersistentVolume): string | undefined =>
   inTree.find(({ field }) => spec[field] !== undefined)?.driver;
 
 function attachments(cluster: Cluster, node: FinalNode, pods: readonly Pod[]): Violation[] {
-  const drivers = cluster.csiNodes.get(node.name)?.spec.drivers ?? [];
-  const violations: Violation[] = [];
-  for (const driver of drivers) {
-    const limit = driver.allocatable?.count;
-    if (limit === undefined) continue;
+  const isNew = node.claim !== undefined;
+  const limits = isNew ? leastReported(cluster, node) : countsOf(cluster, node.name);
+  return limits.flatMap(([driver, limit]): Violation[] => {
     const volumes = new Set<string>();
     for (const pod of pods) {
       for (const { key, claim } of claimsOf(cluster, pod)) {
-        if (claim !== undefined && driverOf(cluster, claim) === driver.name) volumes.add(claim.spec.volumeName ?? key);
+        // Which of its users bring a shared volume to a new node is not known before they are bound.
+        if (claim === undefined || driverOf(cluster, claim) !== driver || (isNew && isShared(cluster, key))) continue;
+        volumes.add(claim.spec.volumeName ?? key);
       }
     }
-    if (volumes.size <= limit) continue;
-    const message = `${volumes.size} volumes of ${driver.name} where ${limit} can be attached`;
-    violations.push({ rule: 'volumes', node: node.name, message });
-  }
-  return violations;
+    const message = `${volumes.size} volumes of ${driver} where ${limit} can be attached`;
+    return volumes.size <= limit ? [] : [{ rule: 'volumes', node: node.name, message }];
+  });
 }
+
+type Limit = readonly [driver: string, count: number];
+
+const countsOf = ({ csiNodes }: Cluster, name: string): Limit[] =>
+  (csiNodes.get(name)?.spec.drivers ?? []).flatMap(({ name: driver, allocatable }): Limit[] =>
+    allocatable?.count === undefined ? [] : [[driver, allocatable.count]],
+  );
+
+/** What half of the nodes of each type that the claim lists attach. */
+function leastReported(cluster: Cluster, { launches }: FinalNode): Limit[] {
+  return [...new Set(launches.map(({ type }) => type.name))].flatMap((type) => {
+    const alike = [...cluster.nodes.values()].filter(({ metadata }) => metadata.labels?.[instanceTypeKey] === type);
+    const all = alike.flatMap(({ metadata }) => countsOf(cluster, metadata.name ?? ''));
+    return [...new Set(all.map(([driver]) => driver))].map((driver): Limit => {
+      const counts = all.flatMap(([name, count]) => (name === driver ? [count] : [])).sort((a, b) => a - b);
+      return [driver, counts[Math.ceil(counts.length / 2) - 1]!];
+    });
+  });
+}
+
+const isShared = (cluster: Cluster, key: string): boolean =>
+  [...cluster.pods.values()].filter((pod) => claimsOf(cluster, pod).some((claim) => claim.key === key)).length > 1;
