@@ -3,8 +3,9 @@ import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { isPending, isReschedulable, isUnassigned } from '../core/pods.js';
-import { isDeletingNode, isManaged, nodeOf } from './cluster.js';
+import { isDeletingNode, isManaged, nodeOf, requestsOf, unrequestedOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
+import { lookUp } from '../core/own.js';
 import { nameOf, fullName, isDeleting } from '../core/names.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
@@ -21,8 +22,8 @@ interface AwaitedNode {
 
 /**
  * The node that a pending pod awaits: the pod is nominated to it, or a plan placed it on a node that is not initialized
- * yet, or has been for less than `nominationMs`. The pod has room there: planning it again with other pods could place
- * it in their room, and launch another node for them. Undefined once there is nothing to wait for.
+ * yet, or has been for less than `nominationMs` and still has room. Planning it again with other pods could place it in
+ * their room, and launch another node for them. Undefined once there is nothing to wait for.
  */
 export function awaitedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   return isPending(pod) ? (nominatedNode(deps, pod) ?? launchedFor(deps, pod)) : undefined;
@@ -31,7 +32,7 @@ export function awaitedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
 /**
  * The node to which a pending pod is nominated, by kube-scheduler (preemption) or by Stowage. Undefined if the node is
  * gone or being deleted, or if Stowage nominated it and it has been initialized for `nominationMs` without the pod
- * being bound.
+ * being bound, or others took its room.
  */
 export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   const name = pod.status?.nominatedNodeName ?? '';
@@ -41,7 +42,7 @@ export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
   if (isDeleting(claim)) return undefined;
   if (!isPlannedOn(pod, claim)) return { node: name, own: false };
-  return isAwaited(deps, claim) ? { node: name, own: true } : undefined;
+  return isAwaited(deps, claim, pod) ? { node: name, own: true } : undefined;
 }
 
 function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
@@ -56,17 +57,26 @@ function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
 function awaitedClaim(deps: Deps, pod: Pod): NodeClaim | undefined {
   let found: NodeClaim | undefined;
   for (const claim of deps.cache.nodeClaimsPlannedFor(fullName(pod))) {
-    if (isDeleting(claim) || !isAwaited(deps, claim)) continue;
+    if (isDeleting(claim) || !isAwaited(deps, claim, pod)) continue;
     const isLater = found === undefined || (initializedAt(claim) ?? Infinity) > (initializedAt(found) ?? Infinity);
     if (isLater) found = claim;
   }
   return found;
 }
 
-function isAwaited({ now, nominationMs }: Deps, claim: NodeClaim): boolean {
+function isAwaited(deps: Deps, claim: NodeClaim, pod: Pod): boolean {
+  const { now, nominationMs } = deps;
   const initialized = initializedAt(claim);
-  if (initialized !== undefined) return now() < initialized + nominationMs;
+  if (initialized !== undefined) return now() < initialized + nominationMs && !haveOthersItsRoom(deps, claim, pod);
   return !(now() >= Date.parse(claim.metadata.creationTimestamp ?? '') + longestWaitMs);
+}
+
+/** kube-scheduler may bind other pods to the node than those that were planned onto it (provisioning/nominated-pods). */
+function haveOthersItsRoom({ cache }: Deps, claim: NodeClaim, pod: Pod): boolean {
+  const node = nodeOf(cache, claim);
+  if (node === undefined || !cache.podsOnNode(nameOf(node)).some(isReschedulable)) return false;
+  const left = unrequestedOf(cache, node);
+  return [...requestsOf(pod)].some(([resource, amount]) => amount > (lookUp(left, resource) ?? Infinity));
 }
 
 const plannedPodKeys = ({ metadata }: NodeClaim): readonly string[] =>

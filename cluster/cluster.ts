@@ -1,15 +1,17 @@
 import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { Node } from '../api/kubernetes.js';
+import type { Node, Pod } from '../api/kubernetes.js';
 import { finalizers, labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { parseResources, type Resources } from '../core/quantities.js';
+import { isTerminal } from '../core/pods.js';
 import { hasTaint, hasUnregisteredTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates/candidates.js';
 import { pricesIn, type NodePrices } from '../disruption/candidates/node-prices.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
+import { podRequests, QuantityReader } from '../packing/compile/pod-requests.js';
 import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
 import { identityOf, labelsOf } from './node-labels.js';
@@ -198,6 +200,41 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
       pricePerHour: prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0,
     };
   });
+}
+
+const quantities = new QuantityReader();
+
+/** What a pod requests; nothing if its quantities cannot be read. */
+export function requestsOf({ spec }: Pod): ReadonlyMap<string, number> {
+  try {
+    return podRequests(spec, quantities);
+  } catch {
+    return new Map();
+  }
+}
+
+/** What the node's pods leave of its allocatable resources; computed once until a pod or the node changes. */
+export function unrequestedOf(
+  cache: Pick<ClusterCache, 'all' | 'podsOnNode'>,
+  node: Node,
+): Readonly<Record<string, number>> {
+  const pods = cache.all('Pod');
+  const byNode = unrequested.get(pods) ?? new WeakMap<Node, Readonly<Record<string, number>>>();
+  unrequested.set(pods, byNode);
+  let left = byNode.get(node);
+  if (left === undefined) byNode.set(node, (left = leftOf(cache.podsOnNode(nameOf(node)), node)));
+  return left;
+}
+
+const unrequested = new WeakMap<readonly Pod[], WeakMap<Node, Readonly<Record<string, number>>>>();
+
+function leftOf(pods: readonly Pod[], { status }: Node): Readonly<Record<string, number>> {
+  const requests = pods.filter((pod) => !isTerminal(pod)).map(requestsOf);
+  const used = (resource: string): number => requests.reduce((sum, each) => sum + (each.get(resource) ?? 0), 0);
+  const allocatable = Object.entries(status?.allocatable ?? {});
+  return Object.fromEntries(
+    allocatable.map(([resource, amount]) => [resource, quantities.read(resource, amount) - used(resource)]),
+  );
 }
 
 /** The Node's name; the claim's while there is no Node. */

@@ -1,6 +1,6 @@
 import type { Condition, KubernetesObject, ObjectMeta, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { lacksNode } from '../cluster/awaited-nodes.js';
+import { awaitedNode, lacksNode } from '../cluster/awaited-nodes.js';
 import { refusalsInForce } from '../cluster/refused-pods.js';
 import { backOffMs } from '../core/back-off.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
@@ -70,7 +70,9 @@ export function watchPendingPods(context: OperatorContext): () => void {
     context.log,
   );
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
-    if (type === 'deleted' || !isPending(object)) return;
+    if (type === 'deleted') return;
+    if (takesRoom(context, object, previous)) looks.addAfter(pods, window.idleMs);
+    if (!isPending(object)) return;
     looks.addAfter(pods, lookMs);
     if (!lacksNode(context, object)) return;
     if (previous === undefined || !lacksNode(context, previous)) noteNew();
@@ -88,6 +90,13 @@ export function watchPendingPods(context: OperatorContext): () => void {
     stopNodes();
     for (const each of [looks, queue]) each.stop();
   };
+}
+
+/** Whether a pod was just bound to another node than it awaited: those that await that node may lack one now. */
+function takesRoom(context: OperatorContext, pod: Pod, previous: Pod | undefined): boolean {
+  const node = pod.spec.nodeName ?? '';
+  if (node === '' || previous === undefined || (previous.spec.nodeName ?? '') !== '') return false;
+  return awaitedNode(context, previous)?.node !== node;
 }
 
 /** Kinds whose set of objects and specs decide where pods fit. */

@@ -1,5 +1,6 @@
 import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
@@ -33,6 +34,7 @@ describe('the operator in a cluster in which nothing happens', () => {
         return Promise.resolve();
       },
     } as unknown as Starter,
+    nominationMs: 20_000,
     window: { idleMs: 1000, maxMs: 10_000 },
     workflows: idleWorkflows,
   });
@@ -99,6 +101,32 @@ describe('the operator in a cluster in which nothing happens', () => {
     const [first] = await pend(400, 12_000);
     expect(first).toBeGreaterThanOrEqual(9900);
     expect(first).toBeLessThanOrEqual(10_100);
+  });
+
+  // Rule `provisioning/nominated-pods`.
+  test('pods whose planned node others have filled are signalled within a second of the binding', async () => {
+    const initialized = { type: 'Initialized', status: 'True' as const, lastTransitionTime: '2026-01-05T12:00:00Z' };
+    const status = { providerID: 'fake:///a/i-1', nodeName: 'node-a', conditions: [initialized] };
+    const claim = nodeClaim('a', { status });
+    const annotated = { ...claim.metadata, annotations: { [annotations.plannedPods]: 'shop/web' } };
+    world.kube.put('NodeClaim', { ...claim, metadata: annotated });
+    world.kube.put('Node', {
+      metadata: { name: 'node-a' },
+      spec: { providerID: 'fake:///a/i-1' },
+      status: { allocatable: { cpu: '4', pods: '1' } },
+    });
+    putPod();
+    const untried = { metadata: { name: 'other', namespace: 'shop', uid: 'other' }, spec: { containers: [] } };
+    world.kube.put('Pod', untried);
+    await world.synced();
+    stop = watchPendingPods(context());
+    await pass(3);
+    expect(signals).toEqual([]);
+
+    world.kube.put('Pod', { ...untried, spec: { ...untried.spec, nodeName: 'node-a' } });
+    await world.synced();
+    await pass(2);
+    expect(signals).toHaveLength(1);
   });
 
   // Rule `node-pools/status`.

@@ -2,8 +2,8 @@ import type { Node } from '../../api/kubernetes.js';
 import { taints } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
-import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
-import { isDeletingNode, managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { parseResources } from '../../core/quantities.js';
+import { isDeletingNode, managedClaims, nodeOf, unrequestedOf } from '../../cluster/cluster.js';
 import type { ConsolidationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { forEachBestEffort } from '../for-each-item.js';
@@ -48,21 +48,20 @@ function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[]
     return isDeletingNode(node) || isDeleting(claim) ? [] : [node];
   });
   if (nodes.length <= mostSteered) return nodes.map(nameOf);
-  const quantities = new QuantityReader();
-  const ranked = nodes.map((node) => ({ name: nameOf(node), free: freeShare(deps, node, quantities) }));
+  const ranked = nodes.map((node) => ({ name: nameOf(node), free: freeShare(deps, node) }));
   ranked.sort((a, b) => b.free - a.free || compareText(a.name, b.name));
   return ranked.slice(0, mostSteered).map(({ name }) => name);
 }
 
 /** The mean of the unrequested shares of CPU and memory, by which kube-scheduler's LeastAllocated scores nodes. */
-function freeShare({ cache }: ActivityDeps, node: Node, quantities: QuantityReader): number {
-  const requests = cache.podsOnNode(nameOf(node)).map(({ spec }) => podRequests(spec, quantities));
-  const shares = ['cpu', 'memory'].map((resource) => {
-    const total = quantities.read(resource, lookUp(node.status?.allocatable, resource) ?? '0');
-    const used = requests.reduce((sum, amounts) => sum + (amounts.get(resource) ?? 0), 0);
-    return total === 0 ? 0 : Math.max(0, 1 - used / total);
+function freeShare({ cache }: ActivityDeps, node: Node): number {
+  const totals = parseResources(node.status?.allocatable);
+  const left = unrequestedOf(cache, node);
+  const [cpu = 0, memory = 0] = ['cpu', 'memory'].map((resource) => {
+    const total = lookUp(totals, resource) ?? 0;
+    return total === 0 ? 0 : Math.max(0, (lookUp(left, resource) ?? 0) / total);
   });
-  return (shares[0]! + shares[1]!) / 2;
+  return (cpu + memory) / 2;
 }
 
 async function writeTaint(deps: ActivityDeps, name: string, isWanted: boolean): Promise<void> {

@@ -349,6 +349,14 @@ describe('nominated pods in the next plan', () => {
       { nominated: 'n1' },
       () => putNode('default/a', [...registeredToo, done('Initialized', '2026-01-05T11:59:39Z')], { taints: [] }),
     ],
+    [
+      'others have their room there',
+      { nominated: 'n1' },
+      () => {
+        putNode('default/a', [...registeredToo, done('Initialized', '2026-01-05T11:59:50Z')], { taints: [] });
+        for (const name of ['b', 'c', 'd', 'e']) world.kube.put('Pod', podOf(name, { on: 'n1' }));
+      },
+    ],
   ])('need a node again once %s', async (_, given, put) => {
     put();
     world.kube.put('Pod', podOf('a', given));
@@ -359,6 +367,24 @@ describe('nominated pods in the next plan', () => {
     expect(lacksNode(world.deps, pod)).toBe(true);
     const plan = await planNow();
     expect(planned(plan).length + plan.onExistingNodes).toBe(1);
+  });
+
+  test.each<[string, readonly string[], string, boolean]>([
+    ['the others leave it its room', ['b', 'c', 'd'], '1', true],
+    ['a pod has ended', ['b', 'c', 'd', 'ended'], '1', true],
+    ['nobody else is there, and it is too large', [], '5', true],
+    ['it is the last of many', ['b', 'c', 'd'], '1001m', false],
+  ])('are planned onto a node just up, where %s (provisioning/nominated-pods)', async (_, others, cpu, waits) => {
+    putNode('default/a', [...registeredToo, done('Initialized', '2026-01-05T11:59:50Z')], { taints: [] });
+    for (const name of others) {
+      const other = podOf(name, { on: 'n1' });
+      world.kube.put('Pod', name === 'ended' ? { ...other, status: { phase: 'Succeeded' } } : other);
+    }
+    world.kube.put('Pod', podOf('a', { spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] } }));
+    await world.synced();
+
+    const pod = world.deps.cache.get('Pod', { namespace: 'default', name: 'a' })!;
+    expect(awaitedNode(world.deps, pod)?.node).toBe(waits ? 'n1' : undefined);
   });
 
   test.each<[string, Given, string]>([
