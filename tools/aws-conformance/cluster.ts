@@ -9,7 +9,7 @@ export interface Cluster {
   isIpv6(): Promise<boolean>;
   /** `major.minor` of the API server. */
   version(): Promise<string>;
-  /** Who else launches nodes for this cluster now; undefined for nobody. */
+  /** Another autoscaler that launches nodes for this cluster now; undefined for none. */
   otherAutoscaler(now: number): Promise<string | undefined>;
   /** The Node of a machine once kubelet says that it is ready. Rejects when `signal` aborts. */
   joined(providerId: string, signal: AbortSignal): Promise<Node>;

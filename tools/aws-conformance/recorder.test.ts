@@ -11,7 +11,7 @@ const bodies = (...calls: RecordedCall[]): string[] => scrubbed(calls, names).ma
 const bodyOf = (text: string): string => bodies(ec2(text))[0]!;
 
 describe('recordings of an AWS account without its identity', () => {
-  test('have stand-ins for ids, the same in requests and answers', () => {
+  test('have placeholders for ids, the same in requests and answers', () => {
     const [first, second] = scrubbed(
       [
         ec2('<a>i-0123456789abcdef0</a><b>subnet-0aaaaaaaaaaaaaaaa</b>'),

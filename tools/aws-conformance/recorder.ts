@@ -2,7 +2,7 @@ import type { AwsOptions } from '../../cloud/aws/options.js';
 import { calledBy } from '../stack/cloud-proxy/called.js';
 import { catalogueActions, type RecordedCall, recordedNames, type Recording } from '../stack/cloud-proxy/recording.js';
 
-/** What a recording must not tell, as far as it is known beforehand. */
+/** Names of the account that a recording must not contain. */
 interface AccountNames {
   readonly cluster: string;
   /** Role or instance profile of nodes. */
@@ -42,8 +42,8 @@ const clusterFields = [
   'kubernetesNetworkConfig',
 ];
 
-/** Gives every secret one stand-in, the same wherever it comes up again. */
-class StandIns {
+/** Gives every secret one placeholder, the same at each occurrence. */
+class Placeholders {
   private readonly known = new Map<string, string>();
   private readonly counts = new Map<string, number>();
 
@@ -63,11 +63,11 @@ const word = (text: string): RegExp =>
   new RegExp(`(?<![A-Za-z0-9-])${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![A-Za-z0-9-]|/(?:xvd|sd|nvme))`, 'g');
 
 /**
- * The calls with nothing of the account in them: ids, addresses, names, tags and texts that are the account's own have stand-ins, the same
+ * The calls with nothing of the account in them: ids, addresses, names, tags and texts that are the account's own have placeholders, the same
  * throughout. Throws when something of the account is still there.
  */
 export function scrubbed(calls: readonly RecordedCall[], names: AccountNames): RecordedCall[] {
-  const standIns = new StandIns();
+  const standIns = new Placeholders();
   const secrets = secretsIn(calls);
   const clean = calls.map((call) => {
     const body = scrubText(withoutFreeText(call), names, standIns);
@@ -78,7 +78,7 @@ export function scrubbed(calls: readonly RecordedCall[], names: AccountNames): R
   });
   const text = JSON.stringify(clean);
   const left = [...secrets, names.identity].find((secret) => secret !== recordedNames.account && text.includes(secret));
-  // What was found is the account's: it is not told here either.
+  // What was found is the account's: the message must not contain it.
   if (left !== undefined) throw new Error(`The recording still has ${left.length} characters that are the account's.`);
   return clean;
 }
@@ -133,7 +133,7 @@ function withoutUserData(value: unknown): unknown {
   );
 }
 
-function scrubText(text: string, names: AccountNames, standIns: StandIns): string {
+function scrubText(text: string, names: AccountNames, standIns: Placeholders): string {
   const replaced = (kind: string, make: (count: number) => string) => (found: string) => standIns.of(kind, found, make);
   const hex = (count: number): string => count.toString(16).padStart(17, '0');
   return text

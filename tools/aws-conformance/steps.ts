@@ -195,7 +195,7 @@ export const steps: readonly Step[] = [
   terminations,
 ];
 
-/** What the shipped policy refuses, tried out by dry runs: nothing is changed, whatever the credentials allow. Returns what is allowed. */
+/** Tries by dry runs, which change nothing, calls that the shipped policy must refuse. Returns those that the credentials allow. */
 async function misuses(target: Target, endpoint: string | undefined): Promise<string[]> {
   const { region, discovery } = target;
   const ec2 = new EC2Client({ region, ...(endpoint !== undefined && { endpoint }) });

@@ -34,14 +34,14 @@ export interface SuiteOptions {
   readonly now?: () => number;
 }
 
-/** Runs the steps one after the other, each within its time, all within the target's time and money, and cleans up whatever happens. */
+/** Runs the steps one after the other, each within its time, all within the target's time and money, and cleans up also after a failure. */
 export async function runSuite(options: SuiteOptions): Promise<StepResult[]> {
   const { target, provider, now = Date.now, onResult, onStep } = options;
   const purse = new Purse(target.maxDollars, now);
   const machines = new Machines(provider, purse, target, now);
   const until = now() + target.maxMinutes * 60_000;
   const results: StepResult[] = [];
-  const told = (result: StepResult): void => {
+  const record = (result: StepResult): void => {
     results.push(result);
     onResult?.(result);
   };
@@ -57,12 +57,12 @@ export async function runSuite(options: SuiteOptions): Promise<StepResult[]> {
     const skip = reason ?? late;
     const verdict =
       skip === undefined ? await runStep(step, machines, options) : { outcome: 'skipped' as const, note: skip };
-    told({ step: step.name, ...verdict, seconds: (now() - begun) / 1000, cost: purse.spent - spent });
+    record({ step: step.name, ...verdict, seconds: (now() - begun) / 1000, cost: purse.spent - spent });
   }
   const [begun, spent] = [now(), purse.spent];
   onStep?.('clean-up');
   const verdict = await outcomeOf(() => cleanUp(options));
-  told({ step: 'clean-up', ...verdict, seconds: (now() - begun) / 1000, cost: purse.spent - spent });
+  record({ step: 'clean-up', ...verdict, seconds: (now() - begun) / 1000, cost: purse.spent - spent });
   return results;
 }
 

@@ -17,11 +17,11 @@ export interface Target {
   readonly maxMinutes: number;
   /** The steps to run; all of them when absent. */
   readonly only?: readonly string[];
-  /** Tells the claims of this run from those of any other: EC2 remembers client tokens. */
+  /** Part of the names of this run's claims: EC2 remembers client tokens of earlier runs. */
   readonly run: string;
   /** Between two looks at what takes time. */
   readonly pollMs: number;
-  /** After this long EC2 describes whatever it launched, with its tags. */
+  /** After this long EC2 describes every instance that it launched, with its tags. */
   readonly unseenMs: number;
 }
 

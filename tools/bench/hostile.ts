@@ -11,7 +11,7 @@ import { generate, type Case, type Kind } from '../../test/cases/index.js';
 import { Random } from '../../test/cases/random.js';
 import { median } from './median.js';
 
-/** What stands beside the ordinary pods: a mix of everything, pods of one trait, or NodePools alone. */
+/** The objects beside the ordinary pods: a mix of everything, pods of one trait, or NodePools alone. */
 type Beside = (random: Random, count: number) => KubernetesObject[];
 
 const besides: Readonly<Record<string, Beside>> = {
@@ -144,7 +144,7 @@ const mostPools = 300;
 /** Objects of one file: a text has a longest length. */
 const objectsPerFile = 2000;
 
-/** All hostile objects beside the ordinary pods at once, in a state of its own for each of `repeats`. */
+/** All hostile objects beside the ordinary pods at once, in a new state for each of `repeats`. */
 export function measureStates(
   kind: Kind,
   { pods, objects, firstSeed, repeats }: { pods: number; objects: number; firstSeed: number; repeats: number },

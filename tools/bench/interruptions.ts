@@ -17,7 +17,7 @@ export interface FloodTarget {
   readonly awsEndpoint: string;
   readonly region: string;
   readonly temporalAddress: string;
-  /** A name of its own: workflow ids begin with it. */
+  /** A unique name: workflow ids begin with it. */
   readonly cluster: string;
 }
 
@@ -80,7 +80,7 @@ function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruption
   };
 }
 
-/** A queue of the flood's own: nobody else's notices come in between. */
+/** A queue that only the flood writes to. */
 const queueOf = ({ cluster }: FloodTarget): string => `${cluster}-interruptions`;
 
 /** Resolves once nothing is left on the queue, shown or not. */

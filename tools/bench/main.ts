@@ -152,7 +152,7 @@ const program = new Command('bench')
   .option('--json <file>', 'write every result there')
   .option('--markdown <file>', 'write the summary there')
   .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
-  .option('--interruptions [messages]', 'instead of plans: take in so many interruption notices on a stack of its own')
+  .option('--interruptions [messages]', 'instead of plans: handle so many interruption notices on a new stack')
   .option('--interrupted [nodes]', 'instead of plans: so many nodes are interrupted at once; until each is tainted')
   .option('--ending <nodes>', 'nodes whose instances take their time to end meanwhile, for --interrupted', whole, 150)
   .addOption(
@@ -175,7 +175,7 @@ const program = new Command('bench')
     process.exitCode = await bench(options);
   });
 
-/** Fills the interruption queue of a stack of its own, and says how long it took until Temporal had every notice. */
+/** Fills the interruption queue of a new stack, and says how long it took until Temporal had every notice. */
 async function floodStack(count: number, mix: Mix): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-flood-'));
   const stack = await startStack({ folder, name: 'flood', parts: ['cloud', 'temporal'] });
@@ -195,7 +195,7 @@ async function floodStack(count: number, mix: Mix): Promise<number> {
   }
 }
 
-/** Interrupts so many nodes at once, on a Temporal server of its own, and says how long each waited until it was tainted. */
+/** Interrupts so many nodes at once, on a new Temporal server, and says how long each waited until it was tainted. */
 async function interruptOnStack(count: number, ending: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-interrupted-'));
   const stack = await startStack({ folder, name: 'interrupted', parts: ['temporal'] });
@@ -260,7 +260,7 @@ async function bench(options: BenchOptions): Promise<number> {
       const result = await measureConsolidations(peer, files, timeouts);
       results.push(result);
       say(`${caseName(files)}: ${['done', ...result.problems].join('\n    ')}`);
-      // What is known so far is not lost when somebody has no time for the rest.
+      // An interrupted run keeps its results so far.
       keep(results, options);
     });
     return report(results, options);

@@ -11,7 +11,7 @@ export interface Judged {
   readonly nodes: number;
   readonly price: number;
   readonly violations: readonly Violation[];
-  /** The share of the preferences' weight that is kept; undefined when nobody prefers anything. */
+  /** The share of the preferences' weight that is kept; undefined without preferences. */
   readonly preferencesKept: number | undefined;
   /** Whether spread holds only if kube-scheduler binds the pods in a certain order. */
   readonly needsOrder: boolean;

@@ -1,4 +1,4 @@
-// Loaded into a measured process by `--import`: at its end it tells its peak memory, in KiB.
+// Loaded into a measured process by `--import`: at its end it prints its peak memory, in KiB.
 import { writeFileSync } from 'node:fs';
 
 const file = process.env['STOWAGE_BENCH_MEMORY'];

@@ -108,7 +108,7 @@ const ofDist = (folder) => ({
   },
 });
 
-/** They hold native code, find files beside themselves, or what is outside the bundle goes by the identity of what they export. */
+/** They hold native code, find files beside themselves, or code outside the bundle compares the identity of their exports. */
 const unbundled = ['@temporalio/*', '@opentelemetry/*', 'commander'];
 
 /** In processes of their own, for one sets V8's flags. */
@@ -154,10 +154,10 @@ export async function build() {
 
 /** esbuild's own messages say where; its error repeats them. */
 function messagesOf({ errors, message }) {
-  const told = (errors ?? []).map(({ text, location }) =>
+  const messages = (errors ?? []).map(({ text, location }) =>
     location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`,
   );
-  return told.length === 0 ? [message] : told;
+  return messages.length === 0 ? [message] : messages;
 }
 
 async function buildInto(fresh) {

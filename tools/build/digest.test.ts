@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-test('the digest of files is the same in any order and whatever their age', () => {
+test('the digest of files depends neither on their order nor on their age', () => {
   const before = digestOf(root, at('a.ts', 'b.ts'));
   write('a.ts', 'one');
   expect(digestOf(root, at('b.ts', 'a.ts'))).toBe(before);

@@ -4,7 +4,7 @@
 //   packing-thread.js           what packing threads run
 //   workflow-worker-thread.js   what Temporal's workflow threads run
 //   workflow-bundle.js          the workflows, bundled as Temporal's SDK does it: nothing is bundled at start
-//   releases/, mappings.wasm    the SDK's native library, for the one architecture (this machine's unless told), and its reader of source maps
+//   releases/, mappings.wasm    the SDK's native library, for the one architecture (default: that of this machine), and its reader of source maps
 //   page.html                   the page that the operator serves
 //   *.json                      what sources read beside themselves, such as list prices
 //   sbom.cdx.json, licenses.txt what of which package is in it
@@ -95,5 +95,5 @@ const [folder] = positionals;
 if (folder === undefined)
   throw new Error('Usage: node tools/build/image.mjs FOLDER [--version VERSION] [--arch amd64|arm64]');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-// The Dockerfile hands both over, empty where nobody gave them.
+// The Dockerfile passes both, empty where its arguments are absent.
 await image(resolve(folder), { version: values.version || version, arch: values.arch });

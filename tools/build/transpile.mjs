@@ -46,7 +46,7 @@ function look(folder) {
   return { sources, links };
 }
 
-/** No edit leaves it as it was, whatever time of change the file claims. */
+/** Changes with every edit, even if the edit keeps the modification time. */
 function stateOf(source) {
   const { ctimeMs, mtimeMs, size, ino } = statSync(source);
   return [ctimeMs, mtimeMs, size, ino].join(' ');
@@ -76,7 +76,7 @@ export async function transpile(into = mirror, texts = {}) {
   put(manifest, JSON.stringify({ made, states }));
 }
 
-/** Modules find what is not TypeScript where it is in the repository: Node goes by a link's target. */
+/** Modules find what is not TypeScript where it is in the repository: Node resolves links to their target. */
 function link(path, at) {
   try {
     mkdirSync(dirname(at), { recursive: true });

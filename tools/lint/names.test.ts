@@ -16,7 +16,7 @@ for (const path of sources)
 /** What Temporal's SDK looks for by name. */
 const meanOneThing = ['interceptors'];
 
-// A name that two files export has to be told apart by whoever reads it.
+// A reader of an import knows by the name alone which file exports it.
 test('each name is exported by one file', () => {
   expect(byName.size).toBeGreaterThan(1500);
   const twice = [...byName].filter(([name, paths]) => paths.length > 1 && !meanOneThing.includes(name));

@@ -1,5 +1,5 @@
 /**
- * Work on several objects of the cluster at a time: where one rejects, the others are not begun or nobody hears of them. What is done
+ * Work on several objects of the cluster at a time: where one rejects, the others are not begun or their results are lost. What is done
  * for each must not reject, so every `await` in it is caught; or a helper gives each its outcome.
  */
 export default {
@@ -31,7 +31,7 @@ function workOf({ callee, arguments: [first, second] }) {
   return isAll && isMapped ? first.arguments[0] : undefined;
 }
 
-/** The function that a name stands for. */
+/** The function that a name is declared as. */
 function declared(work, scope) {
   if (work.type !== 'Identifier') return work;
   for (let at = scope; at !== null; at = at.upper) {

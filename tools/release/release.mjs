@@ -1,4 +1,4 @@
-// npm run release -- VERSION: writes the version where it stands, gives what CHANGELOG.md has as unreleased to it, commits and tags.
+// npm run release -- VERSION: writes the version into all files that have it, moves the unreleased section of CHANGELOG.md to it, commits and tags.
 // Pushing the tag is left to a person; .github/workflows/release.yml does the rest, and calls this with
 //   --check VERSION: whether all of it says that version
 //   --notes VERSION: what CHANGELOG.md says of it

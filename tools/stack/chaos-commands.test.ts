@@ -28,7 +28,7 @@ const tagsOf = (id: string): string =>
         .map(([key, value]) => `<item><key>${key}</key><value>${value}</value></item>`)
         .join('');
 
-/** What moto says of one type in two zones and of whatever instances it is asked for; of launch templates fifteen unless asked for more. */
+/** moto with one type in two zones, any instance, and pages of fifteen launch templates by default. */
 function motoAnswer(body: string): string {
   const params = new URLSearchParams(body);
   switch (params.get('Action')) {

@@ -106,7 +106,7 @@ function addSettingCommands(add: Adder, on: (options: Located) => CloudProxyCont
     .action(async (volatility: string, options: Located & { interval: string; seed: string }) => {
       const walk = { volatility: number(volatility), intervalMs: number(options.interval) * 1000, seed: options.seed };
       await on(options).configure({ spotWalk: walk.volatility > 0 ? walk : null });
-      print(walk.volatility > 0 ? 'spot prices walk' : 'spot prices stand still');
+      print(walk.volatility > 0 ? 'spot prices walk' : 'spot prices are constant');
     });
   add('set')
     .argument('<json>', 'such as {"pendingMs": 20000, "joiner": {"joinDelayMs": 30000}}')

@@ -31,7 +31,7 @@ const stages = [
   'pod/fast/pod-delete',
 ];
 
-/** kubectl refuses a version string that nobody stamped. */
+/** kubectl refuses an empty version string. */
 export function kubernetesFlags() {
   const [major, minor] = kubernetesVersion.slice(1).split('.');
   const stamps = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor };

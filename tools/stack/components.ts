@@ -77,7 +77,7 @@ export interface StackContext {
   instanceFamilies?: readonly string[];
   /** What Temporal runs on; its development server when absent. */
   engine?: Engine;
-  /** One that is there already; the stack starts one of its own when absent. */
+  /** One that is there already; when absent the stack starts one. */
   moto?: SharedMoto;
 }
 

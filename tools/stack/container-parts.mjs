@@ -1,4 +1,4 @@
-// What `npm run suite -- install` needs besides the local stack: Helm, a kubelet, and stand-ins for public base images on machines
+// What `npm run suite -- install` needs besides the local stack: Helm, a kubelet, and replacements of public base images on machines
 // that cannot pull them. Installed by install.mjs, which hands over its tools. Plain JavaScript on Node's built-ins alone.
 import { chmodSync, cpSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

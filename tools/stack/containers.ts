@@ -38,10 +38,10 @@ export async function runsContainers(): Promise<boolean> {
   }
 }
 
-/** Runs docker-compose.yml, has `play` play on it, and takes it down with its volumes whatever happens. */
+/** Runs docker-compose.yml, has `play` play on it, and takes it down with its volumes in every case. */
 export async function inContainers(
   { keep }: { readonly keep: boolean },
-  tell: Narrator,
+  narrator: Narrator,
   play: (setting: Setting) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-demo-'));
@@ -50,32 +50,32 @@ export async function inContainers(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       interrupted.abort();
-      tell.plain('\nStopping what was started ...');
+      narrator.plain('\nStopping what was started ...');
       void down().finally(() => process.exit(130));
     });
   }
   let played = false;
   try {
-    tell.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage, in containers');
-    tell.act('docker compose up --build --wait');
+    narrator.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage, in containers');
+    narrator.act('docker compose up --build --wait');
     await docker(['compose', 'up', '--build', '--wait']);
-    tell.see(`everything serves; watch along in the Temporal UI: ${published.temporalUiUrl}`);
+    narrator.see(`everything serves; watch along in the Temporal UI: ${published.temporalUiUrl}`);
     const kubeconfig = join(folder, 'kubeconfig');
     await docker(['compose', 'cp', 'stowage:/shared/host.kubeconfig', kubeconfig]);
     await play({
       stack: published,
-      tell,
+      narrator,
       kube: createKubeClient({ kubeconfig, userAgent: 'stowage-demo' }),
       cloud: new CloudProxyControl(published.awsEndpoint),
       apply,
       failure: () => undefined,
     });
     played = true;
-    if (keep) tell.plain(explore);
+    if (keep) narrator.plain(explore);
   } finally {
     rmSync(folder, { recursive: true, force: true });
     if (!(keep && played) && !interrupted.signal.aborted) {
-      tell.plain('\nStopping what was started ...');
+      narrator.plain('\nStopping what was started ...');
       await down();
     }
   }

@@ -322,11 +322,11 @@ function breakStale(lock) {
 }
 
 async function withLock(lock, say, body) {
-  let told = false;
+  let said = false;
   while (!tryLock(lock)) {
     breakStale(lock);
-    if (!told) say(`  waiting for process ${holderOf(lock) ?? '?'} that is installing the same (${lock})`);
-    told = true;
+    if (!said) say(`  waiting for process ${holderOf(lock) ?? '?'} that is installing the same (${lock})`);
+    said = true;
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
   try {

@@ -5,7 +5,7 @@ import { type Component, type StackContext, tool } from './components.js';
 import { kubeconfig, prepareCredentials, readTokens } from './credentials.js';
 import { answers, http } from './http.js';
 
-/** As long as a kubelet takes to see that somebody wrote another status than its own (nodeStatusUpdateFrequency). */
+/** How long a kubelet takes to overwrite a status that another client wrote (nodeStatusUpdateFrequency). */
 const kubeletMs = 10_000;
 
 interface KwokStage {
@@ -16,7 +16,7 @@ interface KwokStage {
 /**
  * Writes KWOK's own stages into `folder`, and returns the files. Two of them act at once where a kubelet does not, and become two each:
  *
- * - a node that is new is made ready at once, but one that somebody else says is not ready only after as long as a kubelet takes;
+ * - a new node is made ready at once, but one that another client marked not ready only after as long as a kubelet takes;
  * - a pod that is being deleted goes at once, but one with a hook that runs before it stops only when its grace is over.
  */
 function writeStages(stages: string, folder: string): readonly string[] {
@@ -175,7 +175,7 @@ function apiserver(context: StackContext): Component {
       '--bind-address=127.0.0.1',
       `--secure-port=${context.ports.apiserver}`,
       `--cert-dir=${paths.certificates}`,
-      // The `kubernetes` service would have a loopback endpoint, which validation refuses; nobody here uses it.
+      // The `kubernetes` service would have a loopback endpoint, which validation refuses; nothing uses it.
       '--endpoint-reconciler-type=none',
       '--authorization-mode=RBAC',
       `--token-auth-file=${paths.tokens}`,

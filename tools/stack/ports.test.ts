@@ -29,20 +29,20 @@ async function everyRow(): Promise<number[]> {
 }
 
 describe('free ports for stacks', () => {
-  test("are nobody else's, though nobody listens yet", async () => {
+  test('are given to one stack alone, before it listens on them', async () => {
     const given = await Promise.all(Array.from({ length: 40 }, () => freePorts(22, claims)));
     const all = given.flat();
     expect(new Set(all).size).toBe(40 * 22);
     expect(readdirSync(claims).length).toBeGreaterThanOrEqual(40);
   });
 
-  test('are reused once nobody has asked for their row for long', async () => {
+  test('are reused where their claim is a day old', async () => {
     const [first = 0] = await freePorts(1, claims);
     utimesSync(join(claims, String(first)), dayAgo, dayAgo);
     expect(await everyRow()).toContain(first);
   });
 
-  test('are of a row in which nobody listens', async () => {
+  test('are of a row in which no port is in use', async () => {
     const [first = 0] = await freePorts(1, claims);
     const server = createServer().listen({ host: '127.0.0.1', port: first + 39 });
     await once(server, 'listening');

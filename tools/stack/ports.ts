@@ -14,10 +14,10 @@ const range = { first: 10_000, last: 31_999 };
 const row = 40;
 const rows = Math.floor((range.last - range.first + 1) / row);
 
-/** How long a row that was chosen is nobody else's though nobody listens in it: processes start, and are started again. */
+/** How long a chosen row stays claimed before its process listens, or between two runs of it. */
 const claimMs = 30 * 60_000;
 
-/** Loopback ports that nobody listens on and that no other process on this machine is given, all different; `count` is at most 40. */
+/** Free loopback ports that no other process on this machine is given, all different; `count` is at most 40. */
 export async function freePorts(count: number, claims = join(tmpdir(), 'stowage-ports')): Promise<number[]> {
   if (count > row) throw new Error(`${count} ports are wanted at once; at most ${row} are given.`);
   mkdirSync(claims, { recursive: true });

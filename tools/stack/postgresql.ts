@@ -107,7 +107,7 @@ export async function dumpDatabases(port: number, folder: string): Promise<void>
 }
 
 /**
- * Makes both databases what `dumpDatabases` wrote. Nobody may be connected to them.
+ * Makes both databases what `dumpDatabases` wrote. No client may be connected to them.
  *
  * @testOnly
  */

@@ -47,7 +47,7 @@ const isThere = (file) =>
     () => false,
   );
 
-/** Programs are in `bin`; whatever the archive or the server says of the mode counts for nothing. */
+/** Programs are in `bin`; the mode in the archive is ignored. */
 async function place(file, folder, destination) {
   const target = join(folder, destination);
   await mkdir(dirname(target), { recursive: true });

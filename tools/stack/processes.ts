@@ -12,7 +12,7 @@ export interface ProcessRecord {
   startTime?: string;
 }
 
-/** Starts a program in a session of its own, so that it outlives the starter, with its output in `log`. */
+/** Starts a program in a new session, so that it outlives the starter, with its output in `log`. */
 export function launch(
   command: string,
   args: readonly string[],
@@ -43,7 +43,7 @@ export function launch(
 /** Names the file of what was launched; inherited by the processes that tests run in. */
 const launchedProcesses = 'STOWAGE_LAUNCHED_PROCESSES';
 
-/** From now on, what this process and its children launch is stopped when this process has ended, in whatever way. */
+/** From now on, what this process and its children launch is stopped when this process has ended, even killed. */
 export function stopLaunchedWithThisProcess(): void {
   if (process.env[launchedProcesses] !== undefined) return;
   const records = join(mkdtempSync(join(tmpdir(), 'stowage-launched-')), 'processes');
@@ -136,5 +136,5 @@ export async function waitUntilReady(
   }
 }
 
-/** Milliseconds. A look takes processor time from what it waits for: to the API server it is a connection of its own. */
+/** Milliseconds. A poll takes processor time from what it waits for: at the API server it is a new connection. */
 const pauseAfter = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 50), 500);

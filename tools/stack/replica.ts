@@ -29,7 +29,7 @@ export class Replica {
     private readonly ports: { readonly health: number; readonly metrics: number },
   ) {
     this.log = join(stack.folder, 'logs', `${options.name}.log`);
-    // The stack does not know of it: whoever is interrupted leaves nothing behind.
+    // The stack does not know of it: it is killed when this process is interrupted.
     process.once('exit', () => this.process !== undefined && signal(this.process, 'SIGKILL'));
   }
 

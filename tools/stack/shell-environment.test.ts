@@ -23,11 +23,11 @@ test("the stack's shell of a stack without these parts has an unchanged PATH", (
 
 test.each<[string, boolean, Record<string, string>, boolean]>([
   ['a terminal', true, {}, true],
-  ['a terminal of somebody who wants none', true, { NO_COLOR: '1' }, false],
-  ['an empty NO_COLOR, which says nothing', true, { NO_COLOR: '' }, true],
+  ['a terminal with NO_COLOR', true, { NO_COLOR: '1' }, false],
+  ['a terminal with an empty NO_COLOR', true, { NO_COLOR: '' }, true],
   ['a file', false, {}, false],
 ])('the demo has colours on %s: %s', (_name, isTTY, environment, coloured) => {
-  let told = '';
-  createNarrator({ isTTY, write: (text) => (told += text) }, { now: () => 0, environment }).see('it is there');
-  expect(told.includes('\u001b[')).toBe(coloured);
+  let output = '';
+  createNarrator({ isTTY, write: (text) => (output += text) }, { now: () => 0, environment }).see('it is there');
+  expect(output.includes('\u001b[')).toBe(coloured);
 });

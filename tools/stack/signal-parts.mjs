@@ -14,7 +14,7 @@ export function signalParts({ run, stamp, platform }) {
         const scratch = join(folder, 'scratch');
         const lists = join(scratch, 'lists');
         mkdirSync(join(lists, 'partial'), { recursive: true });
-        // Lists of its own: those of the machine may be missing or old, and are root's.
+        // Separate package lists: those of the machine may be missing or old, and are root's.
         const own = ['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${scratch}`];
         const hint = 'apt-get must be able to reach a site that has the package prometheus.';
         await step('downloading Prometheus from the system’s packages', async () => {

@@ -36,7 +36,7 @@ import { stowageComponent } from './stowage.js';
 import { ensureToolchain } from './toolchain.js';
 
 export interface StackOptions {
-  /** Told from other stacks by it; default `default`. */
+  /** Distinguishes stacks of one machine; default `default`. */
   name?: string;
   /** Where logs, data and kubeconfigs go; default `$XDG_STATE_HOME/stowage/<name>`. */
   folder?: string;
@@ -46,7 +46,7 @@ export interface StackOptions {
   cluster?: string;
   /** Default `us-west-2`. */
   region?: string;
-  /** Whether pods will run in containers, of kubelets that somebody else starts. Nothing is applied to the cluster then. */
+  /** Whether pods will run in containers, of kubelets that are started elsewhere. Nothing is applied to the cluster then. */
   containers?: boolean;
   /** Whether AWS can be reached at its own endpoints through an HTTP proxy alone. */
   proxy?: boolean;
@@ -56,7 +56,7 @@ export interface StackOptions {
   instanceFamilies?: readonly string[] | undefined;
   /** What Temporal runs on; as `STOWAGE_ENGINE` says by default. */
   engine?: Engine;
-  /** Where a moto serves that other stacks use, too, each in an account of its own; default one of its own. */
+  /** Address of a moto that stacks share, each with another account; by default the stack starts one. */
   moto?: string | undefined;
   /** Hears one line per step. */
   progress?: (line: string) => void;
@@ -132,7 +132,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   });
 }
 
-/** Nobody has a handle to what a start that failed has started. What ran before stays. */
+/** Stops what a failed start has started, since its caller has no handle to it. What ran before stays. */
 async function stopAllBut(state: StackState, alive: readonly StartedComponent[]): Promise<void> {
   const kept = new Set(alive.map(({ pid }) => pid));
   const started = state.components.filter((component) => !kept.has(component.pid) && isRunning(component));

@@ -12,12 +12,12 @@ import { readState } from './stack-state.js';
 import { startStack, type Stack } from './stack.js';
 import { stopStack } from './stop-stack.js';
 
-/** Stowage and all that it works on, however that runs, and what somebody who looks on needs of it. */
+/** Stowage with its cluster, cloud and Temporal, run in processes or containers, as the demo reads them. */
 export interface Setting {
   readonly stack: Pick<Stack, 'cluster' | 'temporalAddress'>;
   readonly kube: KubeClient;
   readonly cloud: CloudProxyControl;
-  readonly tell: Narrator;
+  readonly narrator: Narrator;
   /** Why Stowage no longer runs, if so. */
   readonly failure: () => Error | undefined;
   /** `kubectl apply` of a file of the repository. */
@@ -38,10 +38,10 @@ export interface StageOptions {
   readonly parts?: readonly StackPart[];
 }
 
-/** Raises a stack, has `play` play on it, and stops it whatever happens, an interrupt from the keyboard included. */
+/** Raises a stack, has `play` play on it, and stops it in every case, an interrupt from the keyboard included. */
 export async function onStage(
   { keep, name, parts = stackParts }: StageOptions,
-  tell: Narrator,
+  narrator: Narrator,
   play: (stage: Stage) => Promise<void>,
 ): Promise<void> {
   const folder = stackFolder(name);
@@ -50,40 +50,40 @@ export async function onStage(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       interrupted.abort();
-      tell.plain('\nStopping what was started ...');
+      narrator.plain('\nStopping what was started ...');
       void stop().finally(() => process.exit(130));
     });
   }
   let played = false;
   try {
-    const stack = await raiseStack(name, parts, tell);
-    await play(setStage(stack, tell));
+    const stack = await raiseStack(name, parts, narrator);
+    await play(setStage(stack, narrator));
     played = true;
-    if (keep) tell.plain(explore(stack));
+    if (keep) narrator.plain(explore(stack));
   } finally {
     if (!(keep && played) && !interrupted.signal.aborted) {
-      tell.plain('\nStopping what was started ...');
+      narrator.plain('\nStopping what was started ...');
       await stop();
     }
   }
 }
 
-async function raiseStack(name: string, parts: readonly StackPart[], tell: Narrator): Promise<Stack> {
-  tell.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage');
-  const stack = await startStack({ name, parts, progress: (line) => tell.act(line) });
-  tell.see(
+async function raiseStack(name: string, parts: readonly StackPart[], narrator: Narrator): Promise<Stack> {
+  narrator.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage');
+  const stack = await startStack({ name, parts, progress: (line) => narrator.act(line) });
+  narrator.see(
     `everything serves; watch along on its page, ${stack.pageUrl ?? ''}, and in the Temporal UI: ${stack.temporalUiUrl ?? ''}`,
   );
   return stack;
 }
 
-function setStage(stack: Stack, tell: Narrator): Stage {
+function setStage(stack: Stack, narrator: Narrator): Stage {
   const { adminKubeconfig, awsEndpoint, kubectl, folder } = stack;
   if (adminKubeconfig === undefined || awsEndpoint === undefined || kubectl === undefined)
     throw new Error('The stack came up without its parts.');
   return {
     stack,
-    tell,
+    narrator,
     kube: createKubeClient({ kubeconfig: adminKubeconfig, userAgent: 'stowage-demo' }),
     cloud: new CloudProxyControl(awsEndpoint),
     apply: async (file) => {

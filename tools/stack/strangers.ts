@@ -20,7 +20,7 @@ const image = '/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/stan
 
 /**
  * Fills the account with what is not Stowage's: a managed node group of the same cluster, which EKS tags `kubernetes.io/cluster/NAME:
- * owned` too, and another cluster under an autoscaler of its own. `name` sets one call's apart from another's.
+ * owned` too, and another cluster with another autoscaler. `name` sets one call's apart from another's.
  */
 export async function addStrangers(
   cloud: { readonly cluster: string; readonly region: string; readonly endpoint: string },

@@ -36,7 +36,7 @@ async function main() {
     }
     const made = await instrument(root, files);
     const alive = await judge(root, made, tests);
-    if (list) for (const mutant of alive) tell(mutant);
+    if (list) for (const mutant of alive) printMutant(mutant);
     const rows = files.map((file) => count(file, made.mutants, alive)).filter(({ mutants }) => mutants > 0);
     for (const row of [...rows, total(folder, rows)]) print(row);
     totals.push(total(folder, rows));
@@ -50,7 +50,7 @@ function sourcesIn(folder) {
   return names.sort().map((name) => `${folder}/${name}`);
 }
 
-function tell({ file, line, mutator, covered, replacement }) {
+function printMutant({ file, line, mutator, covered, replacement }) {
   console.log(`${file}:${line} ${mutator}${covered ? '' : ', no test comes here'}: ${replacement}`);
 }
 

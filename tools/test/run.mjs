@@ -36,7 +36,7 @@ export async function runSteps(groups, { allowUnstable = false } = {}) {
     run.unstable.push(...passing);
     if (allowUnstable && passing.length > 0 && rest === 0) run.failed = run.failed.filter((each) => each !== step);
   }
-  tell(run);
+  printFailures(run);
   rmSync(run.folder, { recursive: true });
   return run.failed.length === 0;
 }
@@ -133,7 +133,7 @@ function hasPassed(step, run, { status, error }) {
   return status === 0;
 }
 
-function tell(run) {
+function printFailures(run) {
   for (const step of run.failed) {
     const lines = failureLines(resultsOf(step, run));
     if (lines.length > 0) console.log(`\n── why ${step.name} failed ──`, lines.join('\n'));

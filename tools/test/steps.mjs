@@ -7,7 +7,7 @@ import { root } from '../root.mjs';
 /*
  * A step has a `name` and either a command to `run`, or a `project` and `options` of Jest. `needed`: no step can follow its failure. `skip`: it
  * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: it takes real time; files that failed are run once more at the end, alone, to say whether they fail each time.
- * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
+ * `yields`: it takes the processors that the steps beside it leave, for no condition in it has a short timeout. `part`: `--only` has it by this name too.
  *
  * A group is a list of lanes of which `atOnce` run side by side; a lane is a list of steps that follow one another.
  */

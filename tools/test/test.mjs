@@ -1,6 +1,6 @@
 // npm test: what a change must pass, in minutes, on a fresh clone with Node alone; npm run test:all: the rest, on the local stack.
 // Usage: node tools/test/test.mjs [--all] [--only STEP[,STEP...]] [--changed [REV]] [--allow-unstable]
-// --changed: what the change since REV (HEAD unless told: what is not committed) touches and needs no stack, for the minutes of writing.
+// --changed: what the change since REV (default HEAD: what is not committed) touches and needs no stack, for the minutes of writing.
 // --allow-unstable: a file of a suite in real time that fails beside others and passes alone is named, and fails nothing: for machines that are loaded.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

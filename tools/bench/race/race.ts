@@ -18,7 +18,7 @@ import { startStack, type Stack } from '../../stack/stack.js';
 import { type Cost, Meter } from './meters.js';
 import type { Scenario, Step } from './scenarios.js';
 
-/** An autoscaler as a process on a stack of its own. */
+/** An autoscaler as a process on its stack. */
 export interface Engine {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
@@ -79,7 +79,7 @@ const claimsEveryMs = 3000;
 const longestMs = 1_500_000;
 const mostTries = 10;
 
-/** Runs a scenario on a stack of its own; `keep`, if given, is where its logs and databases stay. */
+/** Runs a scenario on a new stack; `keep`, if given, is where its logs and databases stay. */
 export async function race(
   engine: Engine,
   scenario: Scenario,

@@ -95,7 +95,7 @@ const spread = (made: Deployment): Deployment => {
 const unmovable = (made: Deployment): Deployment =>
   withTemplate(made, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
 
-/** kube-scheduler stands still while nodes come up for pods that it has found unschedulable, for much longer than consolidateAfter. */
+/** kube-scheduler is stopped while nodes come up for pods that it has found unschedulable, for much longer than consolidateAfter. */
 const backlog = (made: readonly Deployment[]): Step => ({
   what: 'out, scheduler frozen',
   act: async (kube, stack) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const sdk = /^@(aws-sdk|smithy)\/[^/]+$/;
-/** A list that a statement of its own gives a name. */
+/** A list that a separate statement names. */
 const shape = /^((?:export )?var [\w$]+ =) (\[[^]*?\]);$/gm;
 
 /**
@@ -51,7 +51,7 @@ export const withoutLanguages = {
   },
 };
 
-/** Has what asks for a URL class of its own take Node's: the other one comes with tables for all of Unicode. */
+/** Replaces the package of a URL class by Node's: the package has tables for all of Unicode. */
 export const withoutUrlTables = {
   name: 'without-url-tables',
   setup({ onResolve, onLoad }) {

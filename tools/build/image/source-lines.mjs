@@ -34,7 +34,7 @@ function segmentOf(numbers) {
 
 /** A map with one segment for each run of code that is of one line of one source; without columns of sources, names and texts. */
 export function linesOf({ version, file, sources, mappings }) {
-  // As they stand after the last segment that was read, and the last that was written; columns begin anew with each line.
+  // The state after the last segment that was read, and the last that was written; columns restart with each line.
   let [source, line] = [0, 0];
   let [writtenSource, writtenLine] = [0, 0];
   const slim = mappings.split(';').map((row) => {

@@ -76,7 +76,7 @@ The results of the tests of Karpenter's ${of.owner} suites, test by test: commit
 original test. \`npm test\` runs the cases. The checker also judges the plans. Tests of a running
 process (\`test/conformance/running\`) run against the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
 
-- **same**: the result is what Karpenter's test expects. If the test expects a type or a number of nodes and a cheaper plan is as good, the plan may cost at most as much as Karpenter's choice.
+- **same**: the result is what Karpenter's test expects. If the test expects a type or a number of nodes where other plans satisfy the rule too, the plan may cost at most as much as Karpenter's choice.
 - **differs**: the result differs on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.
 - **not applicable**: the test is about something that a plan does not have, such as metrics, writing objects, or features that are not modelled.
 - **no case**: nothing is claimed about it.

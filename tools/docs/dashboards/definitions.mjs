@@ -1,4 +1,4 @@
-// What the dashboards show. Operators that stand by have gauges of the cluster's state too: `max` before any `sum`. Counters are summed.
+// What the dashboards show. Standby operators have gauges of the cluster's state too: `max` before any `sum`. Counters are summed.
 
 const perSecond = '$__rate_interval';
 /** What processes of Stowage alone have: default metrics of Node.js have the names that every program's have. */

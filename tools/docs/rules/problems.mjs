@@ -16,7 +16,7 @@ export function rulesOf({ page, text }) {
 
 /**
  * One sentence for each problem, in the order of the input. `pages` are `{ page, text }`, `files` are `{ file, text }`: what may cite.
- * `isTest` tells which files are tests.
+ * `isTest` says which files are tests.
  */
 export function problemsOf(pages, files, isTest) {
   const rules = pages.flatMap(rulesOf);
@@ -44,7 +44,7 @@ function twice(rules) {
   return rules.flatMap(({ rule }) => {
     const again = seen.has(rule);
     seen.add(rule);
-    return again ? [`docs/behaviour: rule ${rule} stands there twice`] : [];
+    return again ? [`docs/behaviour: rule ${rule} is there twice`] : [];
   });
 }
 
@@ -57,7 +57,7 @@ function brokenLinks({ page, text }, known) {
   });
 }
 
-/** Names of rules that stand anywhere in the text, as words of their own. */
+/** Names of rules anywhere in the text, as whole words. */
 function citedIn(text, known) {
   return [...text.matchAll(/(?<![\w/.-])[a-z][a-z-]*\/[a-z0-9][a-z0-9-]*(?![\w/-])/g)]
     .map(([found]) => found)

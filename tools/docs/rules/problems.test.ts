@@ -50,7 +50,7 @@ describe('citations of behaviour rules', () => {
 });
 
 describe('a behaviour rule', () => {
-  test('that no test cites is reported, whatever product code cites it', () => {
+  test('that no test cites is reported, also where product code cites it', () => {
     expect(problemsOf([budgets], [{ file: 'core/a.ts', text: '(budgets/rounding)' }], () => false)).toEqual([
       expect.stringMatching(/^budgets\/rounding: no test cites it/),
     ]);
@@ -65,7 +65,7 @@ describe('a behaviour rule', () => {
   test('that is defined twice, and a link to an unknown rule, are reported', () => {
     const text = '### rounding\n\n### rounding\n\nSee [there](budgets.md#none).\n';
     expect(problemsOf([page(text)], [cites('budgets/rounding')], () => true)).toEqual([
-      'docs/behaviour: rule budgets/rounding stands there twice',
+      'docs/behaviour: rule budgets/rounding is there twice',
       'docs/behaviour/budgets.md: links to budgets.md#none, which is not there',
     ]);
   });

@@ -1,4 +1,4 @@
-/** Settings that the chart gives by itself, or by values of their own: no secret is to stand among values either. */
+/** Settings that the chart gives by itself, or by separate values: secrets must not be among values either. */
 const ofTheChart = new Set([
   'CLUSTER_NAME',
   'TEMPORAL_ADDRESS',

@@ -79,7 +79,7 @@ async function drift({ kube }: Stage, random: Random): Promise<string> {
   return `the node class becomes release ${number}`;
 }
 
-/** What happens, as often as it stands here: mostly people scale. */
+/** The events, by how often each is drawn: mostly scaling. */
 const events: readonly Event[] = [
   ...Array.from({ length: 8 }, () => rescale),
   deletePod,

@@ -22,19 +22,19 @@ const minuteMs = 60_000;
 const restMs = 15 * minuteMs;
 
 async function chaos(stage: Stage, options: ChaosOptions): Promise<void> {
-  const { kube, stack, tell } = stage;
+  const { kube, stack, narrator } = stage;
   await createWorkload(kube, stack);
   const auditor = new Auditor(stage);
   await auditor.start();
   const surroundings = await Surroundings.start(stack, {});
-  tell.see('two operators and two workers are ready');
+  narrator.see('two operators and two workers are ready');
   try {
     await unrest({ ...stage, surroundings }, auditor, options);
     await surroundings.recover();
     await rest(stage, auditor, () => surroundings.failure());
     const problems = await auditor.verdict();
     if (problems.length > 0) throw new Error(problems.join('\n'));
-    tell.see('no invariant was broken at any time, and no workflow failed');
+    narrator.see('no invariant was broken at any time, and no workflow failed');
   } finally {
     await auditor.stop();
     await surroundings.stop();
@@ -43,14 +43,14 @@ async function chaos(stage: Stage, options: ChaosOptions): Promise<void> {
 
 /** Things happen and go wrong, until the time is over or an invariant is broken. */
 async function unrest(stage: ChaosStage, auditor: Auditor, { seed, minutes }: ChaosOptions): Promise<void> {
-  const { tell } = stage;
-  tell.chapter(`${minutes} minutes of everything at once (seed ${seed})`);
+  const { narrator } = stage;
+  narrator.chapter(`${minutes} minutes of everything at once (seed ${seed})`);
   const random = new Random(seed);
   const end = Date.now() + minutes * minuteMs;
   while (Date.now() < end) {
-    // Whoever does something to a cluster finds its API server away, too.
+    // Clients of the run itself fail during an outage of the API server, too.
     const happened = await nextEvent(stage, random).catch((error: unknown) => `could not: ${messageOf(error)}`);
-    if (happened !== undefined) tell.act(happened);
+    if (happened !== undefined) narrator.act(happened);
     if (auditor.problems.length > 0) throw new Error(auditor.problems.join('\n'));
     const failure = stage.surroundings.failure();
     if (failure !== undefined) throw failure;
@@ -59,14 +59,18 @@ async function unrest(stage: ChaosStage, auditor: Auditor, { seed, minutes }: Ch
 }
 
 /** Nothing goes wrong any more: every pod runs; and without pods nothing is left. */
-async function rest({ kube, cloud, tell }: Stage, auditor: Auditor, failure: () => Error | undefined): Promise<void> {
-  tell.chapter('Then nothing more happens');
+async function rest(
+  { kube, cloud, narrator }: Stage,
+  auditor: Auditor,
+  failure: () => Error | undefined,
+): Promise<void> {
+  narrator.chapter('Then nothing more happens');
   await cloud.clearFaults();
   await cloud.setPools([]);
   await stopAging(kube);
   for (const [name, { last }] of Object.entries(apps)) await scale(kube, name, last);
   await auditor.untilRest(restMs, failure);
-  tell.see('every pod runs, nothing is on its way out, each instance has its one NodeClaim and Node');
+  narrator.see('every pod runs, nothing is on its way out, each instance has its one NodeClaim and Node');
   for (const name of Object.keys(apps)) await scale(kube, name, 0);
   await observe(
     'An empty cluster',
@@ -75,7 +79,7 @@ async function rest({ kube, cloud, tell }: Stage, auditor: Auditor, failure: () 
     async () => JSON.stringify(await kube.list('NodeClaim')),
   );
   await auditor.untilRest(restMs, failure);
-  tell.see('without pods no node, no NodeClaim and no instance is left');
+  narrator.see('without pods no node, no NodeClaim and no instance is left');
 }
 
 function positive(text: string): number {

@@ -54,7 +54,7 @@ export class Surroundings {
     return peers;
   }
 
-  /** Why a replica that nobody killed is gone, if one is. */
+  /** Why a replica ended that the run did not kill, if one did. */
   failure(): Error | undefined {
     const lost = this.replicas.find((replica) => !this.down.has(replica) && !replica.isRunning);
     return lost === undefined ? undefined : new Error(`${lost.name} stopped by itself: ${lost.said}`);
@@ -91,7 +91,7 @@ export class Surroundings {
     this.after(forMs, () => this.networks[peer].become({ kind: 'fair' }));
   }
 
-  /** Connections that are there carry nothing from now on, and nobody is told. */
+  /** Existing connections carry nothing from now on, and are not closed. */
   strand(peer: Peer): void {
     this.networks[peer].strand();
   }

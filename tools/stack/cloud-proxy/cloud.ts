@@ -108,7 +108,7 @@ export class Cloud {
   readonly deprecations = new Map<string, string>();
   /** Subnets whose machines are named by their instance's id. */
   readonly namesByResource = new Set<string>();
-  /** What Fault Injection Service was told to do, by id. */
+  /** Experiment templates of Fault Injection Service, by id. */
   readonly experimentTemplates = new Map<string, ExperimentTemplate>();
   readonly now: () => number;
   /** When the node joiner last reported, in milliseconds of the epoch. */

@@ -7,7 +7,7 @@ import { element, type XmlElement } from './xml.js';
 export const answer = (action: string, children: readonly (XmlElement | undefined)[]): XmlElement =>
   element(`${action}Response`, [element('requestId', randomUUID()), ...children]);
 
-/** Parameters that tell one list from another, whatever the page. */
+/** Parameters that identify a list, without those of its pages. */
 export const withoutPaging = (params: Params): Params => without(params, 'MaxResults', 'NextToken');
 
 /** The page of `items` that the request asks for, as an answer. */

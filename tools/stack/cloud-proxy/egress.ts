@@ -11,7 +11,7 @@ export const authorityFile = (folder: string): string => join(folder, 'egress-ca
 
 const ecKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** An authority of its own in `folder`, with one certificate for every endpoint of the region. */
+/** A new certificate authority in `folder`, with one certificate for every endpoint of the region. */
 function makeCertificates(folder: string, region: string): tls.SecureContext {
   const file = (name: string): string => join(folder, `egress-${name}`);
   const openssl = (...args: string[]): void => {

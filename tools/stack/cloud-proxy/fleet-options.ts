@@ -89,7 +89,7 @@ async function resolveOption(
   return refusal === undefined ? option : { ...option, refusal };
 }
 
-/** Why an override can never launch, whatever the capacity. */
+/** Why an override can never launch, at any capacity. */
 async function refusalOf(
   cloud: Cloud,
   option: Option,

@@ -71,7 +71,7 @@ function strategyOf(params: Params, capacityType: CapacityKind): string {
   return strategy;
 }
 
-/** Tries the options in turn until the target is met; what was tried in vain is told. */
+/** Tries the options in turn until the target is met; the errors of failed options are returned. */
 async function fill(
   request: FleetRequest,
   ordered: readonly Option[],

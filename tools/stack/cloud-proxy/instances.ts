@@ -23,7 +23,7 @@ const stateCodes: Readonly<Record<InstanceState, number>> = {
 export const stateElement = (name: string, state: InstanceState): XmlElement =>
   element(name, [element('code', stateCodes[state]), element('name', state)]);
 
-/** Health as DescribeInstanceStatus tells it. */
+/** Health as DescribeInstanceStatus reports it. */
 export interface InstanceHealth {
   instanceStatus?: 'ok' | 'impaired' | 'initializing' | 'insufficient-data';
   systemStatus?: 'ok' | 'impaired' | 'initializing' | 'insufficient-data';
@@ -55,7 +55,7 @@ export interface Instance {
 export class Instances {
   readonly #instances = new Map<string, Instance>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Told of each instance that has ended. */
+  /** Called with each instance that has ended. */
   ended: (instance: Instance) => void = () => undefined;
   #revision = 0;
   #waiters: (() => void)[] = [];

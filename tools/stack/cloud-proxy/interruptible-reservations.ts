@@ -12,7 +12,7 @@ import { element, type XmlElement } from './xml.js';
 /** From the warning to the end of an instance, as EC2 has it. */
 const noticeMs = 120_000;
 
-/** CreateInterruptibleCapacityReservationAllocation: a reservation of its own, out of what the source has free. */
+/** CreateInterruptibleCapacityReservationAllocation: a new reservation, out of the free capacity of the source. */
 export function createAllocation(cloud: Cloud, params: Params): Promise<XmlElement> {
   const source = sourceOf(cloud, params);
   const count = Number(param(params, 'InstanceCount'));

@@ -6,7 +6,7 @@ import { factsOf } from './templates.js';
 import { itemsOf, parseXml, textOf, type XmlElement } from './xml.js';
 
 const item = (inside: string): string => `<item>${inside}</item>`;
-/** As moto has an instance, whatever was asked for. */
+/** As moto describes every instance. */
 const ofMoto = {
   DescribeInstances: `<r><reservationSet>${item(
     `<reservationId>r-1</reservationId><instancesSet>${item(

@@ -14,8 +14,8 @@ export interface MotoRequest {
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
 /**
- * The client of the moto server behind the proxy. Where other clouds are in the same server, each has an `account` of its own there: it is put
- * in the place of ours in what is sent, and ours in its place in the answer.
+ * The client of the moto server behind the proxy. Where other clouds are in the same server, each has its `account` there: it replaces
+ * ours in requests, and ours replaces it in answers.
  */
 export class Moto {
   constructor(

@@ -7,7 +7,7 @@ export interface Budget {
 
 const whole = 'unfiltered';
 
-/** What EC2 documents for an account whose limits nobody raised: a bucket for each action, by what kind of action it is. */
+/** What EC2 documents for an account without raised limits: a bucket for each action, by what kind of action it is. */
 export const publishedLimits: Record<string, Budget> = {
   RunInstances: { burst: 5, perSecond: 2 },
   TerminateInstances: { burst: 100, perSecond: 5 },

@@ -22,7 +22,7 @@ export class Replay {
   /**
    * The first answer to this very request that was not given yet. When all were given, the caller asks on: the next answer to a request that
    * asked for all of this and more, or the last of these again, never what was said of something else. A request that was not recorded gets the
-   * answer to the one most like it. A dry run is an action of its own. Undefined for what is not recorded of any account. Throws `NotRecorded`.
+   * answer to the one most like it. A dry run counts as a different action. Undefined for what is not recorded of any account. Throws `NotRecorded`.
    */
   answer(called: Called): Reply | undefined {
     if (catalogueActions.includes(called.action)) return undefined;

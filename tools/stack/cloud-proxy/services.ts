@@ -11,7 +11,7 @@ import { onDemandPrice } from './prices.js';
 /** Answers a JSON-protocol action; undefined sends it to moto. */
 export type JsonHandler = (cloud: Cloud, input: Record<string, unknown>) => Promise<object | undefined>;
 
-// ---- SSM: moto has none of the parameters that name EKS images, and lets nobody put them there -----------------
+// ---- SSM: moto has none of the parameters that name EKS images, and refuses to create them -----------------
 
 function parameter(cloud: Cloud, nameOrArn: string): object | undefined {
   const name = parameterName(nameOrArn);

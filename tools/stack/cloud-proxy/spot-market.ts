@@ -31,7 +31,7 @@ const historyKept = 30;
 
 /**
  * Spot prices of a region. A pool starts at 26% to 46% of the on-demand price, the same on every machine; prices
- * move only when told to: set, or walked with a seed.
+ * change only by calls: set, or walked with a seed.
  */
 export class SpotMarket {
   readonly #history = new Map<string, SpotPrice[]>();

@@ -39,7 +39,7 @@ export class LaunchTemplates {
     return this.#byId.get(idOrName) ?? [...this.#byId.values()].find(({ name }) => name === idOrName);
   }
 
-  /** Takes in a CreateTags or DeleteTags. */
+  /** Applies a CreateTags or DeleteTags. */
   tagged(ids: readonly string[], params: Params, removes: boolean): void {
     for (const id of ids) {
       const tags = this.#byId.get(id)?.tags;

@@ -13,7 +13,7 @@ export interface CrashPoint {
 export interface DeathOptions {
   /** Ends the process. */
   readonly kill: () => void;
-  /** What never begins a death, and dies with others: all lanes would stand still for it. */
+  /** Scenarios that never cause a kill, and only take part in others: all lanes would wait for it. */
   readonly onlyJoins: (scenario: string) => boolean;
   /** Once it is up again it does not die for so long, milliseconds: what is passed by meanwhile is for another time. */
   readonly quietMs: number;

@@ -16,19 +16,19 @@ interface CrashCommand extends StageOptions {
 const minuteMs = 60_000;
 
 async function crash(stage: Stage, { points, minutes, lanes, scenarios }: CrashCommand): Promise<void> {
-  const { tell } = stage;
-  tell.chapter(
+  const { narrator } = stage;
+  narrator.chapter(
     `Worker and operator die at every step, until ${points} steps are reached or ${minutes} minutes are over`,
   );
   const result = await playMatrix(stage, {
     points,
     lanes,
     withinMs: minutes * minuteMs,
-    tell: (line) => tell.act(line),
+    report: (line) => narrator.act(line),
     ...(scenarios === undefined ? {} : { scenarios }),
   });
-  tell.plain(matrixTable(result));
-  tell.see(`${result.points.length} points in ${result.deaths} deaths`);
+  narrator.plain(matrixTable(result));
+  narrator.see(`${result.points.length} points in ${result.deaths} deaths`);
   expectAllWell(result, points);
 }
 

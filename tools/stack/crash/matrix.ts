@@ -16,7 +16,7 @@ import { TemporalProxy } from '../temporal-proxy/proxy.js';
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What stands between the processes that die and what they talk to. */
+/** The proxies between the killed processes and their servers. */
 class Proxies {
   private constructor(
     private readonly stack: Stack,

@@ -6,5 +6,5 @@ export interface MatrixOptions {
   /** Ends when so many points were reached and every scenario was played through. */
   readonly points: number;
   readonly withinMs: number;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }

@@ -12,8 +12,8 @@ const most = { events: 60, activities: 2, calls: 2 };
 /** Time for what was in its hands to time out and go on, and for an operator to get the lease of the one that died. */
 const quietMs = { worker: 15_000, operator: 30_000 };
 const watchMs = 1000;
-/** Of the whole cluster: no lane can be told by what they were started with. */
-const everybodys = 'the whole cluster';
+/** Workflows of the whole cluster: their input names no lane. */
+const wholeCluster = 'the whole cluster';
 const entities = new Set(['provision', 'disrupt', 'offerings', 'launchBatch']);
 /** Started with the id of an instance or of a move alone. */
 const byType: Readonly<Record<string, string>> = { handleInterruption: 'interruption' };
@@ -32,11 +32,12 @@ export class MatrixRun {
 
   constructor(private readonly options: MatrixOptions) {
     this.deadline = Date.now() + options.withinMs;
-    const onlyJoins = (scenario: string): boolean => scenario === everybodys;
-    this.worker = new Victim('worker', { quietMs: quietMs.worker, onlyJoins }, options.tell);
-    this.operator = new Victim('operator', { quietMs: quietMs.operator, onlyJoins: () => false }, options.tell);
+    const onlyJoins = (scenario: string): boolean => scenario === wholeCluster;
+    this.worker = new Victim('worker', { quietMs: quietMs.worker, onlyJoins }, options.report);
+    this.operator = new Victim('operator', { quietMs: quietMs.operator, onlyJoins: () => false }, options.report);
     this.workerHooks = new CrashPoints(this.worker.points, { scenarioOf, most });
-    const operatorsScenario = (about: string): string => scenarioOfPool(laneOf(about)) ?? namedIn(about) ?? everybodys;
+    const operatorsScenario = (about: string): string =>
+      scenarioOfPool(laneOf(about)) ?? namedIn(about) ?? wholeCluster;
     this.operatorHooks = new OperatorPoints(this.operator.points, { scenarioOf: operatorsScenario, most: most.calls });
   }
 
@@ -61,7 +62,7 @@ export class MatrixRun {
     } finally {
       this.end();
       ended.abort();
-      // Those that go on have nobody to tell any more.
+      // The results of lanes that still run are dropped.
       for (const lane of all) lane.catch(() => undefined);
     }
   }
@@ -80,7 +81,7 @@ export class MatrixRun {
     for (let round = 0; round === 0 || !this.isOver; round++) {
       await scenario.round(lane, round);
       this.rounds.set(name, (this.rounds.get(name) ?? 0) + 1);
-      this.options.tell(`${lane.pool}: round ${round + 1} done; ${this.points.length} points, ${this.deaths} deaths`);
+      this.options.report(`${lane.pool}: round ${round + 1} done; ${this.points.length} points, ${this.deaths} deaths`);
     }
     await scenario.end?.(lane);
   }
@@ -101,7 +102,7 @@ export class MatrixRun {
 }
 
 function scenarioOf({ workflowType }: Task, input: string): string | undefined {
-  if (entities.has(workflowType)) return everybodys;
+  if (entities.has(workflowType)) return wholeCluster;
   return scenarioOfPool(laneOf(input)) ?? byType[workflowType];
 }
 

@@ -14,7 +14,7 @@ const {
 export interface Task {
   readonly workflowId: string;
   readonly workflowType: string;
-  /** The last event that a workflow task was told of; undefined for an activity. */
+  /** The last event of a workflow task; undefined for an activity. */
   readonly event?: number;
   readonly activity?: { readonly type: string; readonly id: string };
 }

@@ -15,7 +15,7 @@ export class Victim {
   constructor(
     readonly name: string,
     options: Pick<DeathOptions, 'quietMs' | 'onlyJoins'>,
-    private readonly tell: (line: string) => void,
+    private readonly report: (line: string) => void,
   ) {
     this.points = new Deaths({ ...options, ...gather, kill: () => void this.die() });
   }
@@ -25,7 +25,7 @@ export class Victim {
     this.replica = replica;
   }
 
-  /** Why it is gone, if nobody killed it, or does not come up again. */
+  /** Why it ended without being killed, or does not start again. */
   failure(): Error | undefined {
     if (this.lost !== undefined || this.isDown || this.replica?.isRunning !== false) return this.lost;
     return new Error(`The ${this.name} ended by itself: ${this.replica.said}`);
@@ -36,7 +36,7 @@ export class Victim {
     try {
       await this.replica?.kill();
       this.deaths += 1;
-      this.tell(`death ${this.deaths} of the ${this.name}, at point ${this.points.reached.length}`);
+      this.report(`death ${this.deaths} of the ${this.name}, at point ${this.points.reached.length}`);
       this.points.died();
       await this.replica?.start();
       this.points.revived();

@@ -11,7 +11,7 @@ interface DemoOptions extends StageOptions {
 }
 
 const program = new Command('demo')
-  .description('Plays the story of a few nodes on a real local stack, and tells what happens.')
+  .description('Plays the story of a few nodes on a real local stack, and prints what happens.')
   .option('--keep', 'leave everything running afterwards, for exploring', false)
   .option('--name <name>', 'name of the stack', 'demo')
   .addOption(
@@ -21,25 +21,25 @@ const program = new Command('demo')
     ]),
   );
 
-const tell = createNarrator();
+const narrator = createNarrator();
 
 async function play(setting: Setting): Promise<void> {
   await playStory(setting);
-  tell.chapter('What happened to each node');
-  tell.plain(await nodeTable(setting));
+  narrator.chapter('What happened to each node');
+  narrator.plain(await nodeTable(setting));
 }
 
 try {
   const options = program.parse().opts<DemoOptions>();
   const way = options.way ?? ((await runsContainers()) ? 'docker' : 'processes');
   if (way === 'docker') {
-    tell.plain('Docker runs here: the shortest way. (`--way processes` takes the other.)');
-    await inContainers(options, tell, play);
+    narrator.plain('Docker runs here: the shortest way. (`--way processes` takes the other.)');
+    await inContainers(options, narrator, play);
   } else {
-    tell.plain(
+    narrator.plain(
       'Processes of this machine: programs that are missing are downloaded where they can be, and compiled otherwise.',
     );
-    await onStage(options, tell, play);
+    await onStage(options, narrator, play);
   }
 } catch (error) {
   process.stderr.write(`\nThe demo failed: ${messageOf(error)}\n`);

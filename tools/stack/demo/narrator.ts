@@ -6,7 +6,7 @@ export interface Output {
   readonly isTTY?: boolean;
 }
 
-/** Tells the story as it happens: chapters, what is done, what is seen, each with the seconds since the start. */
+/** Prints chapters, actions and observations, each with the seconds since the start. */
 export interface Narrator {
   chapter(title: string): void;
   /** Something the demo does. */

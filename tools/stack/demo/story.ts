@@ -42,7 +42,7 @@ async function placement(kube: KubeClient): Promise<Map<string, { colour: Colour
   return complete ? placed : undefined;
 }
 
-/** The pods and where they stand, for a message. */
+/** The pods with their phase and node, for a message. */
 async function describePods(kube: KubeClient): Promise<string> {
   const pods = await kube.list('Pod', { namespace });
   return pods
@@ -69,9 +69,9 @@ function within(stage: Setting, count: number): ObserveOptions {
 }
 
 async function applyPool(stage: Setting): Promise<void> {
-  const { kube, tell } = stage;
-  tell.chapter('1. A NodePool and its node class');
-  tell.act('kubectl apply -f examples/nodepool.yaml');
+  const { kube, narrator } = stage;
+  narrator.chapter('1. A NodePool and its node class');
+  narrator.act('kubectl apply -f examples/nodepool.yaml');
   await stage.apply('examples/nodepool.yaml');
   const pool = await observe(
     'The NodePool becoming Ready',
@@ -84,55 +84,55 @@ async function applyPool(stage: Setting): Promise<void> {
     within(stage, 2),
     async () => JSON.stringify((await kube.get('NodePool', { name: 'default' }))?.status?.conditions ?? []),
   );
-  tell.see(`NodePool ${pool.metadata.name ?? ''} is Ready`);
+  narrator.see(`NodePool ${pool.metadata.name ?? ''} is Ready`);
 }
 
 async function firstNode(stage: Setting): Promise<string> {
-  const { tell, kube } = stage;
-  tell.chapter('2. Two yellow pods (1 CPU, 1 GB) and one red pod (1 CPU, 6 GB) pend');
-  tell.act('creating the deployments yellow (2 replicas) and red (1 replica)');
+  const { narrator, kube } = stage;
+  narrator.chapter('2. Two yellow pods (1 CPU, 1 GB) and one red pod (1 CPU, 6 GB) pend');
+  narrator.act('creating the deployments yellow (2 replicas) and red (1 replica)');
   await Promise.all([scale(kube, 'yellow', 2), scale(kube, 'red', 1)]);
   const placed = await running(stage, 'The three pods running');
   const nodes = [...new Set([...placed.values()].map(({ node }) => node))];
   const [node] = nodes;
   if (node === undefined || nodes.length !== 1)
     throw new Error(`Expected one node for three pods, found ${nodes.join(', ')}.`);
-  tell.see(`all three run on one node: ${await describeNode(kube, node)}`);
+  narrator.see(`all three run on one node: ${await describeNode(kube, node)}`);
   return node;
 }
 
 async function largerNode(stage: Setting, first: string): Promise<string> {
-  const { tell, kube } = stage;
-  tell.chapter('3. Two more red pods need more memory than is left');
-  tell.act('scaling red to 3 replicas');
+  const { narrator, kube } = stage;
+  narrator.chapter('3. Two more red pods need more memory than is left');
+  narrator.act('scaling red to 3 replicas');
   await scale(kube, 'red', 3);
   const placed = await running(stage, 'The five pods running');
   const added = [...new Set([...placed.values()].map(({ node }) => node))].filter((node) => node !== first);
   const [node] = added;
   if (node === undefined || added.length !== 1) throw new Error(`Expected one new node, found ${added.length}.`);
-  tell.see(`the new pods run on a new node: ${await describeNode(kube, node)}`);
+  narrator.see(`the new pods run on a new node: ${await describeNode(kube, node)}`);
   return node;
 }
 
 async function emptyNodeGoes(stage: Setting, node: string): Promise<void> {
-  const { tell, kube } = stage;
+  const { narrator, kube } = stage;
   const claim = await claimOf(kube, node);
-  tell.chapter('4. The deployment shrinks, and the empty node goes');
-  tell.act('scaling red back to 1 replica; consolidateAfter is 10 s, validation takes another 15 s');
+  narrator.chapter('4. The deployment shrinks, and the empty node goes');
+  narrator.act('scaling red back to 1 replica; consolidateAfter is 10 s, validation takes another 15 s');
   await scale(kube, 'red', 1);
   await running(stage, 'One red and two yellow pods running');
   await gone(stage, node, claim, 5);
-  tell.see(`${node} is gone: no node, no NodeClaim, no instance`);
+  narrator.see(`${node} is gone: no node, no NodeClaim, no instance`);
 }
 
 async function interruption(stage: Setting, node: string): Promise<void> {
-  const { tell, kube, cloud } = stage;
+  const { narrator, kube, cloud } = stage;
   const claim = await claimOf(kube, node);
   const instanceId = instanceOf(claim);
-  tell.chapter('5. A spot interruption: two minutes to leave');
+  narrator.chapter('5. A spot interruption: two minutes to leave');
   const warned = Date.now();
   await cloud.interruptSpot(instanceId, { delayMs: minutes(2) });
-  tell.act(`EC2 warns on the queue: ${instanceId} (${node}) will be reclaimed in two minutes`);
+  narrator.act(`EC2 warns on the queue: ${instanceId} (${node}) will be reclaimed in two minutes`);
   const placed = await observe(
     'The pods running on another node',
     async () => {
@@ -144,11 +144,11 @@ async function interruption(stage: Setting, node: string): Promise<void> {
   );
   const [replacement] = [...placed.values()];
   if (replacement === undefined) throw new Error('No pod runs.');
-  tell.see(`the pods run on ${await describeNode(kube, replacement.node)}`);
+  narrator.see(`the pods run on ${await describeNode(kube, replacement.node)}`);
   await gone(stage, node, claim, 2);
   const spare = (warned + minutes(2) - Date.now()) / 1000;
   if (spare < 0) throw new Error(`The node left ${(-spare).toFixed(0)} s after its two minutes were up.`);
-  tell.see(`${node} was replaced and drained with ${spare.toFixed(0)} s to spare`);
+  narrator.see(`${node} was replaced and drained with ${spare.toFixed(0)} s to spare`);
 }
 
 async function running(stage: Setting, what: string): Promise<Map<string, { colour: Colour; node: string }>> {

@@ -27,7 +27,7 @@ async function playSuite(stage: Stage, { focus, skip }: SuiteCommand): Promise<v
   const folder = join(stage.stack.folder, 'karpenter-suite');
   mkdirSync(folder, { recursive: true });
   const { nodeClass, nodePool, smallNodePool } = writeObjects(folder, stage.stack.cluster);
-  stage.tell.chapter('Karpenter’s own specs, one after the other');
+  stage.narrator.chapter('Karpenter’s own specs, one after the other');
   const rounds = [
     { pool: nodePool, files: 'skip-file' },
     { pool: smallNodePool, files: 'focus-file' },
@@ -45,7 +45,7 @@ async function playSuite(stage: Stage, { focus, skip }: SuiteCommand): Promise<v
     reports.push(...(JSON.parse(readFileSync(report, 'utf8')) as SuiteReport[]));
   }
   const outcomes = outcomesOf(reports, onPurpose);
-  stage.tell.plain(summaryOf(outcomes));
+  stage.narrator.plain(summaryOf(outcomes));
   if (outcomes.length === 0) throw new Error('no spec ran');
   if (outcomes.some(({ outcome }) => outcome === 'failed')) throw new Error(`see ${folder}`);
 }
@@ -54,14 +54,14 @@ const given = (name: string, expression = ''): readonly string[] =>
   expression === '' ? [] : [`--ginkgo.${name}=${expression}`];
 
 /** Runs the suite's program, whose whole output goes into `log`; resolves when it has ended. */
-function runSpecs({ stack, tell }: Stage, program: string, args: readonly string[], log: string): Promise<void> {
+function runSpecs({ stack, narrator }: Stage, program: string, args: readonly string[], log: string): Promise<void> {
   const env = { ...process.env, KUBECONFIG: stack.adminKubeconfig };
   const child = spawn(program, args, { cwd: stack.folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = createWriteStream(log);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false });
   // Ginkgo ends each spec with such a line.
   createInterface(child.stdout).on('line', (line) => {
-    if (/^• (\[FAILED\] )?\[[\d.]+ seconds\]/.test(line)) tell.act(line.slice(2));
+    if (/^• (\[FAILED\] )?\[[\d.]+ seconds\]/.test(line)) narrator.act(line.slice(2));
   });
   const interrupt = (): boolean => child.kill('SIGKILL');
   process.once('exit', interrupt);

@@ -21,7 +21,7 @@ export interface SpecOutcome {
   readonly why?: string;
 }
 
-/** The specs that ran. `onPurpose` tells by title why Stowage does otherwise. */
+/** The specs that ran. `onPurpose` has by title why Stowage differs. */
 export function outcomesOf(
   suites: readonly SuiteReport[],
   onPurpose: ReadonlyMap<string, string>,

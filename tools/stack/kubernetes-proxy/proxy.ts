@@ -27,7 +27,7 @@ interface Kubeconfig {
 
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Stands between a process and the API server, over plain HTTP, and lets `hook` drop the answer to any write. */
+/** A proxy between a process and the API server, over plain HTTP; `hook` drops the answer to any write. */
 export class KubernetesProxy {
   private readonly sockets = new Set<Socket>();
   private readonly agent: Agent;
@@ -85,7 +85,7 @@ export class KubernetesProxy {
       answer.once('error', () => response.destroy());
     });
     outgoing.once('error', () => response.destroy());
-    // Who gives up is given up for: a watch that nobody reads would stay open.
+    // A request that its client aborts is aborted upstream: an abandoned watch would stay open.
     response.once('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   }

@@ -9,7 +9,7 @@ interface Link {
   isStranded: boolean;
 }
 
-/** One way to a server: what goes through it is late, stands still or is cut off, as `become` says. */
+/** A proxy to one server: its connections are delayed, stalled or cut, as `become` says. */
 export class TcpProxy {
   private weather: Weather = { kind: 'fair' };
   private readonly sockets = new Set<Socket>();

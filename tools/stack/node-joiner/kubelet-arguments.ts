@@ -1,6 +1,6 @@
 import type { Taint, TaintEffect } from '../../../api/kubernetes.js';
 
-/** What a kubelet was told at its start, whatever the format of the user data. */
+/** Arguments of a kubelet, from user data of any format. */
 export interface KubeletStart {
   cluster?: { name?: string; endpoint?: string };
   labels: Record<string, string>;

@@ -35,7 +35,7 @@ interface Answer {
   readonly trailers: OutgoingHttpHeaders | undefined;
 }
 
-/** Stands between a process and Temporal's frontend, whose calls are all unary, and lets `hooks` hold or drop each. */
+/** A proxy between a process and Temporal's frontend, whose calls are all unary; `hooks` hold or drop each. */
 export class TemporalProxy {
   private readonly sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
 
@@ -126,7 +126,7 @@ async function forwarded(
   upstream: ClientHttp2Session,
 ): Promise<Answer> {
   const call = upstream.request(plain(headers));
-  // One that gives up is given up for: a poll that nobody waits for would be handed a task.
+  // A call that its client cancels is cancelled upstream: an abandoned poll would get a task.
   const giveUp = (): void => call.close(constants.NGHTTP2_CANCEL);
   stream.once('close', giveUp);
   let head: OutgoingHttpHeaders = {};

@@ -25,7 +25,7 @@ export interface OverrideRefusal {
 export const everything: Policy = { Statement: { Effect: 'Allow', Action: '*', Resource: '*' } };
 const kept = 1_000;
 
-/** IAM: decides every call by the policies of whoever signed it. Signatures themselves are not checked. */
+/** IAM: decides every call by the policies of the principal that signed it. Signatures themselves are not checked. */
 export class Authority {
   /** How often each action was allowed, by principal. */
   readonly used = new Map<string, Map<string, number>>();
