@@ -19,7 +19,7 @@ const only = (name, from, allowed, comment, types) => {
     rule('-types', { pathNot: `^(${allowed}|${types})` }),
   ];
 };
-/** Nobody in `from`, its tests aside, may import what matches `to`. */
+/** No file in `from`, its tests aside, may import what matches `to`. */
 const never = (name, from, to, comment) => ({
   name,
   severity: 'error',
@@ -184,7 +184,7 @@ export default {
       'kube-client',
       '^kube/client',
       `kube/|core/|api/|${npm('@kubernetes/client-node')}|${builtin}`,
-      'The client is the one way to the API server: whoever needs it takes kube/port.ts.',
+      'Only kube/client.ts calls the API server: import kube/port.ts.',
     ),
     ...only(
       'cluster',
@@ -225,14 +225,9 @@ export default {
       'process-is-the-top',
       '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|operator|worker)/',
       '^(process|cli)/',
-      'Nobody imports the composition but the command line and tests.',
+      'Only the command line and tests import the composition.',
     ),
-    never(
-      'cli-is-imported-by-nobody',
-      '^process/',
-      '^cli/',
-      'What others need too belongs in core, disruption or process.',
-    ),
+    never('cli-is-not-imported', '^process/', '^cli/', 'What others need too belongs in core, disruption or process.'),
     ...betweenSubjects,
     ...only(
       'process',

@@ -150,11 +150,11 @@ export default tseslint.config(
         ownKinds,
         {
           selector: "CallExpression[callee.property.name='plan'][callee.object.property.name='packer']",
-          message: 'Ask by placementOf of activities/placement.ts: it tells pods that a plan defers.',
+          message: 'Use placementOf of activities/placement.ts: its answer distinguishes the pods that a plan defers.',
         },
         {
           selector: "CallExpression[callee.property.name='plan'][callee.object.name='packer']",
-          message: 'Ask by placementOf of activities/placement.ts: it tells pods that a plan defers.',
+          message: 'Use placementOf of activities/placement.ts: its answer distinguishes the pods that a plan defers.',
         },
       ],
     },

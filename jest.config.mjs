@@ -33,7 +33,7 @@ const project = (displayName, testMatch, { ignored = [], ...more } = {}) => ({
   ...more,
 });
 
-/** One configuration, the suites told apart by folder; `tools/test/test.mjs` runs them in order. */
+/** One configuration, with a project for each folder of suites; `tools/test/test.mjs` runs them in order. */
 export default async () => {
   await transpile();
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
@@ -46,7 +46,7 @@ export default async () => {
       // Karpenter's own tests as cases; `npm run generate -- conformance` lists them.
       project('conformance', ['test/conformance/**/*.test.ts']),
       project('property', ['test/property/**/*.test.ts']),
-      // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.
+      // In simulated time; the same tests also on Temporal's own server that skips time, which some need.
       project('workflow', ['test/workflow/**/*.test.ts'], {
         ...around(sharedFolder),
         ignored: [
@@ -67,7 +67,7 @@ export default async () => {
       project('live', ['test/{live,containment}/**/*.test.ts'], {
         ...around(sharedMoto, 'test/live/shared-worlds.ts'),
       }),
-      // On one stack: what people are asked, order and are told.
+      // On one stack: questions to people, their orders, and what surfaces show.
       project('situations', ['test/situations/**/*.test.ts'], around(sharedMoto)),
       // Needs root and containers: `npm run suite -- install` gets what is missing, and no part of npm test.
       project('install', ['test/install/**/*.test.ts'], ownProcesses),
