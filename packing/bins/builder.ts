@@ -8,20 +8,6 @@ import { RemainingPods } from './remaining-pods.js';
 
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 4;
-/** How many offers a random rebuild chooses among. */
-const candidatesAtRandom = 16;
-
-/** Bounds the price of a packing. */
-export interface BinBudget {
-  readonly price: number;
-  /** By shape: lower bound of the cost of a pod in any packing. */
-  readonly worth: Float64Array;
-}
-
-interface Construction {
-  readonly rest?: number;
-  readonly budget?: BinBudget | undefined;
-}
 
 /**
  * Builds a packing greedily: repeats the bin with the highest worth per price as often as possible, then looks for the
@@ -30,9 +16,6 @@ interface Construction {
 export class Builder {
   readonly filler: Filler;
   readonly compiled: CompiledProblem;
-  private fills = 0;
-  /** Random bits that vary the choices of a rebuild; 0 outside of rebuilds. */
-  private variation = 0;
   private readonly remaining: RemainingPods;
   private readonly shortlist: Shortlist;
   private readonly bestItems: Int32Array;
@@ -55,7 +38,7 @@ export class Builder {
     this.remaining = new RemainingPods(compiled, valuation);
     this.bestItems = new Int32Array(compiled.items);
     this.bestPods = new Int32Array(compiled.items);
-    this.shortlist = new Shortlist(valuation, this.remaining, candidatesAtRandom);
+    this.shortlist = new Shortlist(valuation, this.remaining, candidatesPerBin);
     this.content = new Float64Array(compiled.dims);
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
@@ -63,30 +46,19 @@ export class Builder {
     this.admit = { left: this.remaining.left, sets: this.phase, rank: 0, items: undefined };
   }
 
-  /** Work done so far, in units of `Effort`. */
-  get work(): number {
-    return this.fills + this.valuation.work;
-  }
-
   /**
    * Packs `left` pods of `items` into new bins, appended to `out`, until less than `rest` in worth is left. Pods
-   * without a bin stay in `left`. Returns false as soon as the packing is bound to exceed the budget.
+   * without a bin stay in `left`.
    */
-  construct(items: Int32Array, left: Int32Array, out: BinGroup[], { rest = 0, budget }: Construction = {}): boolean {
+  construct(items: Int32Array, left: Int32Array, out: BinGroup[], rest: number): void {
     const { remaining } = this;
     const aside: [number, number][] = [];
-    this.shortlist.ceiling = Infinity;
     remaining.start(items, left);
-    let least = budget === undefined ? 0 : this.leastOf(items, (k) => left[items[k]!]!, budget);
     while (remaining.count() && remaining.worth >= rest) {
       const seed = remaining.seed();
       const group = this.next(seed);
       if (group !== undefined) {
         this.put(group, left, out);
-        if (budget === undefined) continue;
-        least +=
-          group.times * (this.compiled.price[group.offer]! - this.leastOf(group.items, (k) => group.pods[k]!, budget));
-        if (least > budget.price) return false;
         continue;
       }
       // Limits leave no offer that can hold this item.
@@ -94,39 +66,6 @@ export class Builder {
       left[seed.item] = 0;
     }
     for (const [item, pods] of aside) left[item] = pods;
-    return true;
-  }
-
-  /** Lower bound of the cost of the pods; `podsOf(k)` is the number of pods of `items[k]`. */
-  private leastOf(items: Int32Array, podsOf: (k: number) => number, { worth }: BinBudget): number {
-    const { shapeOf } = this.compiled;
-    let least = 0;
-    for (let k = 0; k < items.length; k++) least += podsOf(k) * worth[shapeOf[items[k]!]!]!;
-    return least;
-  }
-
-  /**
-   * Like `construct`, for pods whose bins (of total price `price`) were torn down, with random bits that vary the
-   * choices. Returns the price of the new bins, or Infinity as soon as they cannot cost less.
-   */
-  rebuild(items: Int32Array, left: Int32Array, out: BinGroup[], price: number, variation: number): number {
-    const { remaining } = this;
-    let spent = 0;
-    remaining.start(items, left);
-    this.variation = variation;
-    while (spent < Infinity && remaining.count()) {
-      this.shortlist.ceiling = price - spent + 1e-12;
-      const seed = remaining.seed();
-      const group = spent + remaining.worth > price + 1e-9 ? undefined : this.next(seed);
-      if (group === undefined) {
-        spent = Infinity;
-        break;
-      }
-      this.put(group, left, out);
-      spent += group.times * this.compiled.price[group.offer]!;
-    }
-    this.variation = 0;
-    return spent;
   }
 
   private put(group: BinGroup, left: Int32Array, out: BinGroup[]): void {
@@ -143,17 +82,13 @@ export class Builder {
    */
   private next(seed: Seed): BinGroup | undefined {
     const { shortlist } = this;
-    const forced = seed.forced && (this.variation & 7) !== 7;
-    shortlist.wanted = (this.variation & 8) !== 0 ? candidatesAtRandom : this.large && !forced ? 1 : candidatesPerBin;
+    const { forced } = seed;
+    shortlist.wanted = this.large && !forced ? 1 : candidatesPerBin;
     const found = forced ? shortlist.ofForced(seed) : this.large ? shortlist.ofLarge(seed) : shortlist.ofFree(seed);
-    // Half of the rebuilds take an offer of the shortlist at random for their first bin.
-    const only = found > 1 && (this.variation & 8) !== 0 ? (this.variation >> 8) % found : -1;
-    this.variation &= ~8;
     const { choice } = shortlist;
     let best = -1;
     let highest = -Infinity;
     for (let k = 0; k < found; k++) {
-      if (only >= 0 && k !== only) continue;
       const worth = this.fill(choice[k]!, seed);
       const offer = this.downsize(choice[k]!, seed);
       const price = this.compiled.price[offer]!;
@@ -175,14 +110,13 @@ export class Builder {
     filler.begin(compiled.capacity, offer * compiled.dims);
     this.aim(offer, seed.set);
     filler.add(seed.item, 1);
-    // A rebuild may admit cheaper items from the start.
-    const hasFiller = remaining.setPhases(offer, seed, phase, (this.variation & 16) !== 0);
+    const hasFiller = remaining.setPhases(offer, seed, phase);
     admit.left = remaining.left;
     admit.rank = 1;
-    this.fills += filler.grow(remaining.kinds, remaining.live, admit);
+    filler.grow(remaining.kinds, remaining.live, admit);
     if (hasFiller) {
       admit.rank = 2;
-      this.fills += filler.grow(remaining.kinds, remaining.live, admit);
+      filler.grow(remaining.kinds, remaining.live, admit);
     }
     let worth = 0;
     const { items, size, count } = filler;
@@ -213,7 +147,6 @@ export class Builder {
       const share = worth > 0 ? (resourceWorth[set * dims + d]! * amount) / worth : 0;
       target[d] = share > 0.05 || scale === Infinity ? amount : Math.min(amount, remaining.own[at + d]! * scale);
       importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
-      if (this.variation !== 0) importance[d] = importance[d]! * (1 + ((this.variation >> (3 * (d % 8) + 4)) & 7) / 2);
     }
     filler.aim(target, importance);
   }

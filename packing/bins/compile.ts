@@ -1,20 +1,10 @@
 import { mapped } from '../lists.js';
 import { hasBit, numberSets } from './bits.js';
-import type { CanonicalOrder } from './canonical-order.js';
 import { canonicalOrder } from './canonical-order.js';
 import { keepOffers, type KeptOffers } from './dominance.js';
-import { mergeItems, type MergedItems } from './merge-items.js';
+import { mergeItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
-import type { OfferSets } from './refine-sets.js';
 import { refineSets } from './refine-sets.js';
-
-/** The parts of a compiled problem that do not depend on which offers are dropped. */
-interface Source {
-  readonly sets: OfferSets;
-  readonly order: CanonicalOrder;
-  readonly openSets: ReturnType<typeof numberSets>;
-  readonly merged: MergedItems;
-}
 
 /**
  * A problem prepared for search: equal items merged, dominated offers dropped, everything in an order that does not
@@ -22,8 +12,6 @@ interface Source {
  * items of one shape are consecutive, and so are the shapes of one kind.
  */
 export interface CompiledProblem extends KeptOffers {
-  readonly source: Source;
-
   /** Dimensions that some item demands. */
   readonly dims: number;
 
@@ -66,14 +54,13 @@ export interface CompiledProblem extends KeptOffers {
   readonly openHolds: readonly Int32Array[];
 }
 
-/**
- * Offers that cost more than `ceiling` are left out: no packing of that price can use them. `from` is the same problem
- * compiled earlier, whose results are reused.
- */
-export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: CompiledProblem): CompiledProblem {
+/** Offers that cost more than `ceiling` are left out: no packing of that price can use them. */
+export function compileProblem(problem: BinProblem, ceiling = Infinity): CompiledProblem {
   const dimensions = usedDimensions(problem);
-  const source = from?.source ?? sourceOf(problem);
-  const { sets, order, openSets, merged } = source;
+  const sets = refineSets(problem);
+  const order = canonicalOrder(problem, sets.of, sets.offersOfSet, sets.ridingOfSet);
+  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
+  const merged = mergeItems(problem, sets.of, openSets.distinct, order);
   const kept = keepOffers(problem, dimensions, sets, order, ceiling);
   const items = merged.members.length;
   const representative = mapped(merged.members, (list) => list[0]!);
@@ -105,7 +92,6 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: C
   kindStarts.forEach((start, k) => kindOf.fill(k, start, kindStarts[k + 1] ?? shapes));
 
   return {
-    source,
     dims,
     ...kept,
     sets: sets.offersOfSet.length,
@@ -131,13 +117,6 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: C
     openSets: openSets.distinct.map((bits) => Uint8Array.from(representative, (item) => (hasBit(bits, item) ? 1 : 0))),
     openHolds: problem.openBins.map((bin) => Int32Array.from(new Set(bin.holds.map((item) => merged.of[item]!)))),
   };
-}
-
-function sourceOf(problem: BinProblem): Source {
-  const sets = refineSets(problem);
-  const order = canonicalOrder(problem, sets.of, sets.offersOfSet, sets.ridingOfSet);
-  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
-  return { sets, order, openSets, merged: mergeItems(problem, sets.of, openSets.distinct, order) };
 }
 
 function usedDimensions(problem: BinProblem): number[] {

@@ -150,15 +150,13 @@ export class Filler {
 
   /**
    * Adds pods of `candidates` (kinds) until nothing fits: each time the kind that leaves the free amounts nearest to
-   * the target, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
+   * the target, in the weighted square norm. Large bins take several pods at a time.
    */
-  grow(candidates: Int32Array, candidateCount: number, admit: BinAdmission): number {
+  grow(candidates: Int32Array, candidateCount: number, admit: BinAdmission): void {
     const { kinds, residual, weight, slack, gap, needs, width } = this;
     let live = candidateCount;
     for (let k = 0; k < live; k++) kinds[k] = candidates[k]!;
-    let work = 0;
     while (live > 0) {
-      work += live;
       let kept = 0;
       let best = -1;
       let highest = -Infinity;
@@ -201,7 +199,6 @@ export class Filler {
         live--;
       }
     }
-    return work;
   }
 
   /** Adds some pods of the first item of `kind` that is admitted; returns false if none is. */

@@ -81,14 +81,10 @@ export interface BinSolution {
   readonly price: number;
 }
 
-/** Limits of the search in units of work, never in time, so that equal inputs give equal results. */
+/** Limits of the search, never in time, so that equal inputs give equal results. */
 export interface Effort {
+  /** While contents of whole bins are searched, so many times ten items and columns are visited; 0: no search. */
   readonly units: number;
-  /**
-   * Maximum number of items and columns visited while contents of whole bins are searched; a visit is less work than a
-   * unit. Absent: ten for each unit.
-   */
-  readonly visits?: number;
   /** The packing should cost less than this: search continues only if the first packing comes near it. */
   readonly most?: number;
 }

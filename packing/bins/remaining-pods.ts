@@ -173,14 +173,14 @@ export class RemainingPods {
    * Sets the phase in which a bin of `offer` admits each set: 1 first, 2 as filler, 0 never. Returns whether there is
    * filler.
    */
-  setPhases(offer: number, seed: Seed, phase: Uint8Array, together: boolean): boolean {
+  setPhases(offer: number, seed: Seed, phase: Uint8Array): boolean {
     const { compiled, valuation, setLive } = this;
     const dear = alike * valuation.meanPodWorth[seed.set]!;
     let filler = false;
     for (let set = 0; set < compiled.sets; set++) {
       phase[set] = 0;
       if (setLive[set] === 0 || compiled.inSet[offer * compiled.sets + set] === 0) continue;
-      phase[set] = together || valuation.meanPodWorth[set]! >= dear ? 1 : 2;
+      phase[set] = valuation.meanPodWorth[set]! >= dear ? 1 : 2;
       if (phase[set] === 2) filler = true;
     }
     return filler;

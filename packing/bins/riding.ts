@@ -3,7 +3,7 @@ import { placeable } from './placeable.js';
 import { expand, priceOf, type BinGroup } from './plan.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 import { capReach, demandsOf, resourceWorth } from './resource-lp.js';
-import { searchWholeBins } from './whole-bin-search.js';
+import { searchWholeBins, visitsPerUnit } from './whole-bin-search.js';
 
 /**
  * Share of the visits spent on packings in which items ride. Four times as many made passes of 300 pods take 50%
@@ -21,9 +21,8 @@ export function ride(problem: BinProblem, solution: BinSolution, effort: Effort)
   const items = placeable(compiled);
   const { pods } = compiled;
   const worth = resourceWorth(compiled, demandsOf(compiled, pods, items), capReach(compiled));
-  const { units, visits = 10 * units } = effort;
   // The possible saving of riding is unknown, so no target price ends the search.
-  const search = { units, visits: visits * visitShare, target: 0 };
+  const search = { visits: effort.units * visitsPerUnit * visitShare, target: 0 };
   const found = searchWholeBins(compiled, { groups, items, pods, worth }, search);
   if (found === undefined || priceOf(compiled, found) >= priceOf(compiled, groups) - 1e-9) return undefined;
   return expand(problem, compiled, { groups: found, filled: [], left: new Int32Array(compiled.items) });
@@ -36,14 +35,18 @@ function withRiding(compiled: CompiledProblem): CompiledProblem {
 }
 
 /** The bins of the solution, grouped by equality. */
-function groupsOf({ offerOrigin, source }: CompiledProblem, { bins }: BinSolution): BinGroup[] {
+function groupsOf({ offerOrigin, members }: CompiledProblem, { bins }: BinSolution): BinGroup[] {
   const offerOf = new Map<number, number>();
   offerOrigin.forEach((origin, offer) => offerOf.set(origin, offer));
+  const itemOf = new Map<number, number>();
+  members.forEach((origins, item) => {
+    for (const origin of origins) itemOf.set(origin, item);
+  });
   const groups = new Map<string, BinGroup>();
   for (const bin of bins) {
     const content = new Map<number, number>();
     bin.items.forEach((origin, k) => {
-      const item = source.merged.of[origin]!;
+      const item = itemOf.get(origin)!;
       content.set(item, (content.get(item) ?? 0) + bin.pods[k]!);
     });
     const offer = offerOf.get(bin.offer)!;

@@ -11,8 +11,6 @@ const alike = 1 + 1e-9;
 export class Shortlist {
   /** How many offers are shortlisted. */
   wanted = 0;
-  /** Offers that cost more than this are left out. */
-  ceiling = Infinity;
   /** The offers found last, best first. */
   readonly choice: Int32Array;
   private readonly choiceScore: Float64Array;
@@ -47,8 +45,7 @@ export class Shortlist {
     let found = 0;
     for (let k = valuation.firstCosting(seed.set, valuation.worth[shape]!); k < offers.length; k++) {
       const o = offers[k]!;
-      if (compiled.price[o]! > this.ceiling || (found > 0 && compiled.price[o]! > 2.5 * target)) break;
-      valuation.work++;
+      if (found > 0 && compiled.price[o]! > 2.5 * target) break;
       if ((found > 0 && worth[k]! > target) || !valuation.holds(o, shape)) continue;
       found = this.insert(o, worth[k]! - valuation.compiled.price[o]! * (1 + 1e-9), found);
     }
@@ -66,7 +63,6 @@ export class Shortlist {
     let found = 0;
     for (let k = valuation.firstCosting(seed.set, valuation.worth[shape]!); k < offers.length; k++) {
       const cost = price[offers[k]!]!;
-      if (cost > this.ceiling) break;
       if (found === wanted) {
         // No later offer has a better score even if it holds all remaining pods.
         if (all <= choiceScore[found - 1]! * cost) break;
@@ -75,7 +71,6 @@ export class Shortlist {
           continue;
         }
       }
-      valuation.work++;
       const score = this.possibleScore(offers[k]!, value, k * compiled.dims);
       if (found === wanted && score <= choiceScore[found - 1]! * alike) continue;
       if (valuation.holds(offers[k]!, shape)) found = this.insert(offers[k]!, score, found);
@@ -98,7 +93,6 @@ export class Shortlist {
           k &= ~((1 << blockBits) - 1);
           continue;
         }
-        valuation.work++;
         const score = this.possibleScore(offers[k]!, value, k * compiled.dims);
         if (score <= most || !valuation.holds(offers[k]!, shape)) continue;
         if (pass === 0) most = score;

@@ -1,29 +1,13 @@
 import { compileProblem, type CompiledProblem } from './compile.js';
-import type { BinProblem } from './problem.js';
-import { solveWithBound } from './solve.js';
+import type { BinProblem, BinSolution } from './problem.js';
 
 /** Surcharge per bin, as a share of the mean price of a bin, if nearly all of many bins might be saved. */
 const surchargeShare = 0.6;
 /** Added to the least number of bins: with few bins, saving one would cost a large share of the price. */
 const unsaved = 8;
-
-export interface Surcharge {
-  /** Surcharge of each bin, dollars per hour. */
-  readonly perBin: number;
-  /** Lower bound of the price without the surcharge, dollars per hour. */
-  readonly lowerBound: number;
-  /** Lower bound of the number of bins. */
-  readonly leastBins: number;
-}
-
-/** The surcharge of each bin of the problem, from a packing that is built without search. */
-export function surchargeFor(problem: BinProblem): Surcharge {
-  const compiled = compileProblem(problem);
-  const { solution, lowerBound } = solveWithBound(problem, { units: 0 }, compiled);
-  const { bins, price } = solution;
-  const least = leastBins(compiled);
-  return { perBin: surchargeOf({ price, nodes: bins.length }, least), lowerBound, leastBins: least };
-}
+/** The surcharge of each bin of the problem, dollars per hour, by a packing that is built without search. */
+export const surchargeFor = (problem: BinProblem, { bins, price }: BinSolution): number =>
+  surchargeOf({ price, nodes: bins.length }, leastBins(compileProblem(problem)));
 
 /**
  * The surcharge of each node, dollars per hour. It makes plans with fewer nodes preferred if they cost little more

@@ -34,8 +34,6 @@ export class Valuation {
   readonly meanPodWorth: Float64Array;
   /** Rank of each set by `meanPodWorth`, the highest first. */
   readonly setRank: Int32Array;
-  /** Number of offers evaluated so far. */
-  work = 0;
   private readonly worthMemo: (Float64Array | undefined)[];
   private readonly valuesMemo: (SetValues | undefined)[];
   private readonly bestMemo: (number | undefined)[];
@@ -154,7 +152,6 @@ export class Valuation {
     for (let k = this.firstCosting(set, worth); k < offers.length; k++) {
       const o = offers[k]!;
       if (o === offer || price[o]! >= price[offer]!) break;
-      this.work++;
       let d = 0;
       while (d < dims && content[d]! <= capacity[o * dims + d]!) d++;
       if (d === dims && this.admitsAll(o, inside) && this.limitUsage.allows(o)) return o;
@@ -170,7 +167,7 @@ export class Valuation {
 }
 
 /** By shape: worth of one pod, at the resource worth `prices[set * dims + d]`. */
-export function worthOfShapes({ dims, shapes, demand, setOf }: CompiledProblem, prices: Float64Array): Float64Array {
+function worthOfShapes({ dims, shapes, demand, setOf }: CompiledProblem, prices: Float64Array): Float64Array {
   const worth = new Float64Array(shapes);
   for (let s = 0; s < shapes; s++) {
     for (let d = 0; d < dims; d++) worth[s] = worth[s]! + prices[setOf[s]! * dims + d]! * demand[s * dims + d]!;

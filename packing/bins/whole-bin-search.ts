@@ -1,19 +1,16 @@
-import { Builder } from './builder.js';
 import type { CompiledProblem } from './compile.js';
 import { joinBins } from './join.js';
 import { Knapsack } from './knapsack.js';
 import { LimitUsage } from './limits.js';
-import { LocalSearch } from './local-search.js';
 import { PatternSearch } from './patterns.js';
 import type { BinGroup } from './plan.js';
 import type { FeasibleWorth } from './resource-lp.js';
-import { Valuation } from './valuation.js';
 import { ValueCorrection } from './value-correction.js';
 
+/** Items and columns visited for each unit of effort. */
+export const visitsPerUnit = 10;
 /** Share of the visits for packings that are built bin by bin, before those by patterns. */
 const builtShare = 0.4;
-/** Share of the units for the final local search. */
-const localShare = 0.25;
 /** For a packing within this ratio of its target no linear program is solved. */
 const nearlyThere = 1.01;
 
@@ -26,7 +23,6 @@ export interface FirstPacking {
 }
 
 interface WholeBinEffort {
-  readonly units: number;
   readonly visits: number;
   /** A packing of at most this price is not searched further. */
   readonly target: number;
@@ -39,7 +35,7 @@ interface WholeBinEffort {
 export function searchWholeBins(
   compiled: CompiledProblem,
   { groups, items, pods, worth }: FirstPacking,
-  { units, visits, target }: WholeBinEffort,
+  { visits, target }: WholeBinEffort,
 ): BinGroup[] | undefined {
   const knapsack = new Knapsack(compiled, items, worth.resource);
   const corrected = new ValueCorrection(compiled, items, pods, knapsack, { groups, worth });
@@ -59,8 +55,6 @@ export function searchWholeBins(
     if (limitUsage.most(offer) < times) return undefined;
     limitUsage.use(offer, times);
   }
-  const builder = new Builder(new Valuation(compiled, worth.resource, limitUsage));
-  new LocalSearch(builder, found).run(units * localShare, target);
   joinBins(compiled, found, limitUsage);
   return found;
 }

@@ -1,5 +1,4 @@
 import { isBufferPod } from '../../core/pods.js';
-import { bindsInAnyOrder } from './binding-orders.js';
 import type { PlacementState } from './placement-state.js';
 import { Openers } from './openers.js';
 import type { UnplacedPod } from './unplaced-pods.js';
@@ -92,8 +91,7 @@ export class Incumbent {
     const broken = this.rules.broken();
     if (this.rules.violatesMore(broken, before)) return undefined;
     const isKnown = [...broken.metInOrder].every((text) => before.metInOrder.has(text) || before.violated.has(text));
-    if (isWorthIt || isKnown) return broken;
-    return bindsInAnyOrder(this.state) ? { ...broken, metInOrder: none } : undefined;
+    return isWorthIt || isKnown ? broken : undefined;
   }
 
   private scoreOf(left: readonly UnplacedPod[]): Score {
@@ -102,8 +100,6 @@ export class Incumbent {
     return { unplaced: left.length - buffers, buffers, price: this.state.price(), nodes: tentativeNodes.length };
   }
 }
-
-const none: ReadonlySet<string> = new Set();
 
 /** Whether more pods have a place. */
 const isFuller = (a: Score, b: Score): boolean =>

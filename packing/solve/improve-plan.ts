@@ -2,6 +2,7 @@ import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { minValuesReserve } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
+import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { podsIn } from '../place/part.js';
 import { PlacementState } from '../refine/placement-state.js';
@@ -12,10 +13,9 @@ import { fullName } from '../../core/names.js';
 
 /**
  * Places left-over pods one by one if possible, and searches further if the plan is small: bins are bought after
- * domains are decided, and ignore limits and minValues. `lowerBound` includes the surcharge, dollars per hour; it is a
- * function because it is seldom needed.
+ * domains are decided, and ignore limits and minValues.
  */
-export function improvePlan(working: WorkingPlan, lowerBound: () => number): void {
+export function improvePlan(working: WorkingPlan): void {
   const left = working.unplaced.worthAnotherTry();
   const pods = left.length + working.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
   if (pods === 0) return;
@@ -27,7 +27,9 @@ export function improvePlan(working: WorkingPlan, lowerBound: () => number): voi
   const best = new Incumbent(state, left);
   const { nodeCost = 0 } = compiled.input.settings;
   searchWhole(best, {
-    target: isSmall ? lowerBound() * (working.isExact ? 1 + 1e-9 : nearEnough) : undefined,
+    target: isSmall
+      ? lowerBoundOfPlaced(working, working.placed(), working.surcharge) * (working.isExact ? 1 + 1e-9 : nearEnough)
+      : undefined,
     rulesOfPod: rulesOfPod(working),
     nodeCost: nodeCost + (working.surcharge ?? 0),
     isExact: working.isExact,

@@ -5,6 +5,7 @@ import { corneredClasses } from '../output/cornered-pods.js';
 import { leftOutOf } from '../output/left-out.js';
 import { relaxedPods } from '../output/relaxed-pods.js';
 import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
+import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { Plan, PlannedClaim } from '../types.js';
 import { Assignment, type Waiting } from './assignment.js';
 import { describeClaims } from './describe-claims.js';
@@ -23,8 +24,8 @@ export function solve(compiled: Compiled): Plan {
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort || working.book.daemonPods.keys.length > 0) working.rebalance();
   describeClaims(working);
-  improvePlan(working, () => purchases.boundToSearchFor());
-  return result(working, describeClaims(working), purchases);
+  improvePlan(working);
+  return result(working, describeClaims(working));
 }
 
 /** All pods except invalid ones. */
@@ -37,13 +38,13 @@ function placeable({ compiled, unplaced }: WorkingPlan): Waiting[] {
   return waiting;
 }
 
-function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases: NodePurchases): Plan {
+function result(working: WorkingPlan, claims: readonly PlannedClaim[]): Plan {
   const { compiled, book, nodes, unplaced } = working;
   const newNodeClaims = nominating(working, claims).sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
   const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
   const placed = working.placed();
   const relaxed = relaxedPods(working);
-  const lowerBoundPerHour = Math.min(purchases.lowerBound(placed), pricePerHour);
+  const lowerBoundPerHour = Math.min(lowerBoundOfPlaced(working, placed), pricePerHour);
   const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
   return {
     newNodeClaims,

@@ -24,9 +24,6 @@ export const mostSearched = 400;
 /** A plan below this many times the bound is not searched further. */
 export const nearEnough = 1.005;
 
-/** Of up to this many pods the cheapest plan is made, in which a node counts little more than its price. */
-const mostOfCheapest = 100;
-
 /** A plan under construction: what is placed and bought so far, and the state that later steps change. */
 export class WorkingPlan {
   readonly feasibility: Feasibility;
@@ -44,15 +41,12 @@ export class WorkingPlan {
   /** Surcharge of each node to launch, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
   surcharge: number | undefined;
 
-  /** Whether to find the cheapest plan, whatever its number of nodes. */
-  readonly isCheapest: boolean;
   /** Whether every place of every pod is tried before the other searches: for few pods. */
   readonly isExact: boolean;
 
   constructor(readonly compiled: Compiled) {
     const pods = compiled.queue.reduce((sum, podClass) => sum + podClass.pods.length, 0);
     this.isExact = pods <= mostPods;
-    this.isCheapest = pods <= mostOfCheapest || (compiled.input.settings.isCheapest ?? false);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
     this.limits = compiled.limits.map((limit) => ({ ...limit }));

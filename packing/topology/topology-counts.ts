@@ -51,12 +51,7 @@ export class TopologyCounts {
   private readonly leastOnNew = new Map<Group, Map<string, number>>();
   /** New nodes whose DaemonSet pods are counted. */
   private launchedNodes = 0;
-  private eligible = new Map<Group, readonly string[]>();
-  /**
-   * New nodes whose domains count now, in addition to those of existing nodes; undefined: the domains of every node
-   * that could be launched.
-   */
-  private launched: readonly Site['kind'][] | undefined;
+  private readonly eligible = new Map<Group, readonly string[]>();
   /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
   private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
@@ -291,26 +286,6 @@ export class TopologyCounts {
     return least;
   }
 
-  /**
-   * Runs `run` while spread rules know only the domains of existing nodes and of these. kube-scheduler does not know
-   * what could be launched.
-   */
-  withLaunched<T>(nodes: readonly Site['kind'][], run: () => T): T {
-    const { eligible } = this;
-    this.useDomains(new Map(), nodes);
-    try {
-      return run();
-    } finally {
-      this.useDomains(eligible, undefined);
-    }
-  }
-
-  private useDomains(eligible: Map<Group, readonly string[]>, launched: readonly Site['kind'][] | undefined): void {
-    this.eligible = eligible;
-    this.launched = launched;
-    for (const tally of this.tallies) if (tally !== undefined) tally.least = undefined;
-  }
-
   /** Domains for pods with this rule: those of existing nodes and of nodes that could be launched. */
   domains(group: Group): readonly string[] {
     let domains = this.eligible.get(group);
@@ -330,10 +305,6 @@ export class TopologyCounts {
 
   private forEachSite(visit: (kind: Site['kind']) => void): void {
     for (const { kind } of this.nodes) visit(kind);
-    if (this.launched !== undefined) {
-      this.launched.forEach(visit);
-      return;
-    }
     const { profiles, domains } = this.compiled.universe;
     for (const profile of profiles) visit(siteOf(profile).kind);
     domains.forEach(visit);

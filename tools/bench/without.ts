@@ -6,7 +6,6 @@ const pieces = {
   'value-correction': { file: 'packing/bins/value-correction.js', code: 'ValueCorrection.prototype.run = () => {};' },
   riding: { file: 'packing/bins/riding.js', code: 'ride = () => undefined;' },
   join: { file: 'packing/bins/join.js', code: 'joinBins = () => {};' },
-  'local-search': { file: 'packing/bins/local-search.js', code: 'LocalSearch.prototype.run = () => {};' },
   refine: { file: 'packing/refine/whole-search.js', code: 'searchWhole = () => {};' },
   'exact-search': { file: 'packing/refine/exact-search.js', code: 'searchExactly = () => false;' },
   neighbourhoods: { file: 'packing/refine/search.js', code: 'Search.prototype.run = () => {};' },
