@@ -239,24 +239,17 @@ export default {
     ...only(
       'cli',
       '^cli/(?!page/browser/)',
-      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml', 'zod')}|${builtin}`,
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'pino', 'yaml', 'zod')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),
     ...only(
       'page',
       '^cli/page/browser/',
-      `cli/page/browser/|${npm('preact', '@preact/signals', 'd3-hierarchy', '@types/d3-hierarchy', 'uplot')}`,
+      `cli/page/browser/|core/text\\.ts|${npm('preact', '@preact/signals', 'd3-hierarchy', '@types/d3-hierarchy', 'uplot')}`,
       'The page runs in a browser: it knows the API alone.',
       'cli/page/snapshot\\.ts',
     ),
-    {
-      name: 'charts-on-demand',
-      severity: 'error',
-      comment: 'Charts are loaded by `report -o html` alone: import the page with import().',
-      from: { path: `^(${folders})/`, pathNot: `^cli/report/(page|charts)\\.ts$|${test}` },
-      to: { path: '^cli/report/(page|charts)\\.ts$|node_modules/echarts/', dynamic: false },
-    },
     ...only(
       'stack',
       '^tools/stack/',

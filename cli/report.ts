@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { DurationError, parseDuration } from '../core/durations.js';
 import { UsageError } from './exit.js';
+import { reportPage } from './report/page.js';
 import { reportText } from './report/report-table.js';
 import { readActivity } from './report/read-activity.js';
 import { reportOf, type ActivityReport } from './report/sums.js';
@@ -29,12 +30,9 @@ export async function report(args: readonly string[]): Promise<string> {
   return printed(reportOf(activity), output, since);
 }
 
-async function printed(activity: ActivityReport, form: Form, since: string): Promise<string> {
+function printed(activity: ActivityReport, form: Form, since: string): string {
   if (form === 'json') return `${JSON.stringify(activity, null, 1)}\n`;
-  if (form === 'table') return reportText(activity, since);
-  // The chart library is loaded only for HTML.
-  const { reportPage } = await import('./report/page.js');
-  return reportPage(activity, since);
+  return form === 'table' ? reportText(activity, since) : reportPage(activity, since);
 }
 
 function lengthOf(text: string): number {

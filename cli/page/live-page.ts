@@ -96,7 +96,7 @@ export class LivePage {
   private async readEngine(now: number): Promise<void> {
     this.engineAt = now;
     try {
-      this.engine = await readEngine(this.deps);
+      this.engine = await readEngine(this.deps, this.engine);
       this.engineProblem = undefined;
     } catch (error) {
       this.engineProblem = { what: problemText(error), since: this.engineProblem?.since ?? now };
@@ -142,8 +142,8 @@ export class LivePage {
 }
 
 const sections = [
-  ...['problems', 'temporal', 'pricePerHour', 'leastPossiblePerHour', 'needs', 'pools', 'pauses', 'workloads'],
-  ...['waiting', 'commands', 'stays', 'nextWindow', 'decisions'],
+  ...['problems', 'temporal', 'pricePerHour', 'leastPossiblePerHour', 'saved', 'needs', 'pools', 'pauses', 'workloads'],
+  ...['waiting', 'commands', 'rollouts', 'stays', 'nextWindow', 'decisions'],
 ] as const satisfies readonly (keyof PageChange)[];
 
 /** What differs between two snapshots; undefined for nothing. Nodes name workloads by index, so a new list sends all. */

@@ -3,7 +3,10 @@ import { annotations, labels, taints } from '../../api/labels.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
+import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { labelsOf } from '../../cluster/node-labels.js';
+import { pausesInForce } from '../../cluster/pauses.js';
+import { pauseStops } from '../../core/pause-scope.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
 import { isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
@@ -40,7 +43,7 @@ export class PageNodes {
   /** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
   private readonly sizes = new WeakMap<object, Amounts>();
 
-  constructor(private readonly deps: Pick<ClusterDeps, 'cache' | 'cloud'>) {}
+  constructor(private readonly deps: Pick<ClusterDeps, 'cache' | 'cloud' | 'now'>) {}
 
   /** `priceOf`: dollars per hour, undefined if unknown. */
   read(priceOf: (claim: NodeClaim, node: string) => number | undefined): PageNode[] {
@@ -48,14 +51,21 @@ export class PageNodes {
       this.workloads.length = 0;
       this.index.clear();
     }
+    const { cache, now } = this.deps;
+    const pauses = pausesInForce(cache.all('DisruptionPause'), now());
     return managedClaims(this.deps).map((claim) => {
-      const node = nodeOf(this.deps.cache, claim);
+      const node = nodeOf(cache, claim);
       const name = node?.metadata.name ?? claim.metadata.name ?? '';
-      return this.nodeOf(claim, node, priceOf(claim, name) ?? 0);
+      return this.nodeOf(claim, node, priceOf(claim, name) ?? 0, pauses);
     });
   }
 
-  private nodeOf(claim: NodeClaim, node: Node | undefined, pricePerHour: number): PageNode {
+  private nodeOf(
+    claim: NodeClaim,
+    node: Node | undefined,
+    pricePerHour: number,
+    pauses: ReturnType<typeof pausesInForce>,
+  ): PageNode {
     const { nodePool: pool, instanceType: type, zone, capacityType } = labelsOf(claim);
     const name = node?.metadata.name ?? claim.metadata.name ?? '';
     const wait = waitOf(claim);
@@ -63,7 +73,12 @@ export class PageNodes {
       ...{ name, claim: claim.metadata.name ?? '', pool, type, zone, capacityType, pricePerHour },
       created: Date.parse(claim.metadata.creationTimestamp ?? '') || 0,
       state: stateOf(claim, node),
-      marks: marksOf(claim, node),
+      marks: [
+        ...marksOf(claim, node),
+        ...(pauses.some(({ scope }) => pauseStops(scope, '', { node: name, nodePool: pool }))
+          ? ['paused' as const]
+          : []),
+      ],
       allocatable: amountsOf(
         new Map(Object.entries(parseResources(node?.status?.allocatable ?? claim.status?.allocatable))),
       ),
@@ -127,6 +142,7 @@ function stateOf(claim: NodeClaim, node: Node | undefined): PageNode['state'] {
 
 function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
   const marks: PageNode['marks'] = [];
+  if (interruptionNoteOf(claim) !== undefined) marks.push('interrupted');
   if (isTrue(claim.status?.conditions, 'Drifted')) marks.push('drifted');
   if (node !== undefined && hasTaint(node, taints.disrupted)) marks.push('tainted');
   if (claim.metadata.annotations?.[annotations.disruptionWait] !== undefined) marks.push('waiting');
@@ -136,7 +152,7 @@ function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
 }
 
 /** The pods of a node with their requests, largest first. */
-export function nodePods(deps: Pick<ClusterDeps, 'cache' | 'cloud'>, node: string): readonly object[] {
+export function nodePods(deps: Pick<ClusterDeps, 'cache' | 'cloud' | 'now'>, node: string): readonly object[] {
   const pages = new PageNodes(deps);
   return deps.cache
     .podsOnNode(node)

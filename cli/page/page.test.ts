@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { noteMark } from '../../cluster/interruption-note.js';
 import { PageAccess } from './access.js';
 import { layout, nodeAt } from './browser/layout.js';
-import { csv, used } from './browser/format.js';
+import { csv, quoted, used } from './browser/format.js';
 import { changed, hashOf, viewOf } from './browser/view.js';
 import { changeOf, LivePage } from './live-page.js';
 import { workloadName } from './nodes.js';
@@ -24,7 +25,15 @@ const node = (name: string, more: Partial<PageNode> = {}): PageNode => ({
 
 const page = (nodes: PageNode[], more: Partial<PageSnapshot> = {}): PageSnapshot => ({
   ...{ version: 1, cluster: 'c', at: 1, problems: [], temporal: '', pricePerHour: 1, needs: [], pools: [], pauses: [] },
-  ...{ nodes, workloads: ['default/Deployment/web'], waiting: [], commands: [], stays: [], nextWindow: '' },
+  ...{
+    nodes,
+    workloads: ['default/Deployment/web'],
+    waiting: [],
+    commands: [],
+    rollouts: [],
+    stays: [],
+    nextWindow: '',
+  },
   ...{ decisions: [], series: [] },
   ...more,
 });
@@ -135,6 +144,11 @@ describe('what is drawn', () => {
     expect(csv([['=cmd()', 'a,b', 3]])).toBe(`'=cmd(),"a,b",3\n`);
   });
 
+  test('a name that a shell would run is one word of a command to copy', () => {
+    expect(quoted('ip-10-0-0-1.eu-west-1.compute.internal')).toBe('ip-10-0-0-1.eu-west-1.compute.internal');
+    expect(quoted(`x'; rm -rf ~ #`)).toBe(`'x'\\''; rm -rf ~ #'`);
+  });
+
   test('requests are those of DaemonSet pods and of all pods', () => {
     expect(used(node('a'))).toEqual([1600, 3100, 0]);
   });
@@ -142,6 +156,7 @@ describe('what is drawn', () => {
   test('the address keeps the view, and what it does not know is left out', () => {
     const view = viewOf('#group=zone&node=n1&search=shop%20api&view=rubbish');
     expect(view).toMatchObject({ group: 'zone', node: 'n1', search: 'shop api', view: 'map' });
+    expect(viewOf('#group=constructor&theme=__proto__')).toEqual(viewOf(''));
     expect(viewOf(hashOf(view))).toEqual(view);
   });
 });
@@ -248,6 +263,21 @@ describe('the served page', () => {
     ]);
     expect(read.workloads).toEqual(['shop/Deployment/web']);
     expect(read.problems.map(({ what }) => what).join()).toContain('Temporal does not answer');
+  });
+
+  test('a node that a pause covers and whose interruption is announced is marked', async () => {
+    const pause = { scope: { kind: 'NodePool' as const, name: 'default' }, message: 'release week' };
+    world.kube.put('DisruptionPause', { metadata: { name: 'p' }, spec: pause });
+    const claim = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
+    const annotated = { ...claim.metadata, annotations: noteMark({ kind: 'spot_interrupted', at: 1.7e12 }) };
+    world.kube.put('NodeClaim', { ...claim, metadata: annotated });
+    await world.synced();
+    const read = pageSnapshot.parse(await (await fetched('/api/v1/snapshot')).json());
+    expect(read.nodes[0]!.marks).toEqual(['interrupted', 'paused']);
+    expect(read.decisions).toMatchObject([
+      { kind: 'interruption', subject: 'n1' },
+      { kind: 'pause', subject: 'NodePool default' },
+    ]);
   });
 
   test('the page is one document that may load nothing from elsewhere', async () => {

@@ -4,15 +4,17 @@ import type { ClusterDeps } from '../../cluster/deps.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
+import { counted } from '../../core/text.js';
 import { timeText } from '../../core/time.js';
 import type { KubeClient, Kind, ListOptions } from '../../kube/port.js';
 import { replacementIndex } from '../../disruption/command.js';
 import { type BudgetView, type ConsolidateInput, effectsOf } from '../../workflows/messages.js';
 import { temporalEngine } from '../history/engine.js';
 import { fieldsOf } from '../history/records.js';
+import { readSavings } from '../report/read-activity.js';
+import { sumsOf } from '../report/sums.js';
 import { readBudgets, statusReport } from '../status-report.js';
 import type { StatusReport, WorkflowRow } from '../status-rows.js';
-import { budgetText } from '../why/pool-answer.js';
 import type { PageNodes } from './nodes.js';
 import { pageVersion, type PageCommand, type PageNeed, type PageNode, type PageSnapshot } from './snapshot.js';
 
@@ -31,10 +33,15 @@ export interface EngineState {
   readonly report: StatusReport;
   readonly budgets: readonly BudgetView[];
   readonly commands: readonly PageCommand[];
+  readonly saved?: PageSnapshot['saved'];
 }
 
+const savingsOver = 24 * 3_600_000;
+/** Measured savings are in histories, which cost more to read than they change. */
+const savingsEvery = 300_000;
+
 /** Reads Temporal and the objects that `stowage status` reads. Rejects if Temporal cannot be reached. */
-export async function readEngine(deps: PageDeps): Promise<EngineState> {
+export async function readEngine(deps: PageDeps, before?: EngineState): Promise<EngineState> {
   const { client, cluster, cache, kube, karpenterLease, leaderLease } = deps;
   const report = await statusReport({
     ...{ client, cluster, karpenterLease, leaderLease },
@@ -42,7 +49,10 @@ export async function readEngine(deps: PageDeps): Promise<EngineState> {
     now: deps.now(),
   });
   const budgets = await readBudgets(deps);
-  return { report, budgets, commands: await readCommands(deps, report.workflows) };
+  const since = deps.now() - savingsOver;
+  const isRecent = before?.saved !== undefined && since - before.saved.since < savingsEvery;
+  const saved = isRecent ? before.saved : { since, ...sumsOf(await readSavings({ client, cluster, since })) };
+  return { report, budgets, saved, commands: await readCommands(deps, report.workflows) };
 }
 
 /** Lists from the cache where it has the kind. */
@@ -117,11 +127,12 @@ export async function readSnapshot(
     workloads: [...pages.workloads],
     pools: poolsOf(engine, pricesByPool(nodes)),
     commands: [...(engine?.commands ?? [])],
+    ...(engine?.saved === undefined ? {} : { saved: engine.saved }),
     ...(engine === undefined ? nothingRead : sectionsOf(engine.report)),
   };
 }
 
-const nothingRead = { needs: [], pauses: [], waiting: [], stays: [], nextWindow: '' };
+const nothingRead = { needs: [], pauses: [], waiting: [], rollouts: [], stays: [], nextWindow: '' };
 
 function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothingRead | 'leastPossiblePerHour'> {
   const { leastPossiblePerHour, pauses, unplaced, stays, nextWindow } = report;
@@ -133,6 +144,7 @@ function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothi
       ...(until === undefined ? {} : { until }),
     })),
     waiting: unplaced.map(({ why, pods }) => ({ why, pods: pods.slice(0, mostPodNames), count: pods.length })),
+    rollouts: rolloutsOf(report),
     stays: stays.map(({ why, nodes }) => ({ why, nodes: [...nodes] })),
     nextWindow: nextText(nextWindow),
   };
@@ -152,9 +164,22 @@ function poolsOf(engine: EngineState | undefined, prices: Readonly<Record<string
   return (report?.pools ?? []).map(({ nodePool: name, ready, message, nodes, limits, leastPossiblePerHour }) => ({
     ...{ name, ready, message, nodes, limits: [...limits], pricePerHour: lookUp(prices, name) ?? 0 },
     ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
-    budgets: budgets.filter(({ nodePool }) => nodePool === name).map(budgetText),
-    drifted: report?.drift.find(({ nodePool }) => nodePool === name)?.drifted ?? 0,
+    budgets: budgets.filter(({ nodePool }) => nodePool === name),
   }));
+}
+
+/** Drifted nodes by NodePool, with the workflow of its rollout where its policy has one. */
+function rolloutsOf({ drift, workflows }: StatusReport): PageSnapshot['rollouts'] {
+  return drift.map(({ nodePool: pool, nodes, drifted, disrupting }) => {
+    const row = workflows.find(({ kind, nodePool }) => kind === 'drift' && nodePool === pool);
+    const { wave, 'nodes in the wave': size } = row?.facts ?? {};
+    return {
+      ...{ pool, nodes, drifted, disrupting, phase: row === undefined ? '' : `${row.phase}: ${row.waitingFor}` },
+      ...(row === undefined ? {} : { workflowId: row.workflowId }),
+      ...(wave === undefined ? {} : { wave: `wave ${String(wave)}: ${counted(Number(size), 'node')}` }),
+      ...(row === undefined || row.until === '' ? {} : { until: row.until }),
+    };
+  });
 }
 
 const nextText = (next: StatusReport['nextWindow']): string =>

@@ -11,7 +11,7 @@ const milliseconds = z.number().describe('milliseconds since the epoch');
 const dollars = z.number().describe('dollars per hour');
 
 const nodeStates = ['launching', 'registering', 'initializing', 'ready', 'not ready', 'draining'] as const;
-const nodeMarks = ['drifted', 'tainted', 'waiting', 'do-not-disrupt', 'reserved'] as const;
+const nodeMarks = ['interrupted', 'drifted', 'tainted', 'paused', 'waiting', 'do-not-disrupt', 'reserved'] as const;
 
 const pageNode = z.object({
   name: z.string().describe('name of the Node; of the NodeClaim while there is no Node'),
@@ -74,12 +74,46 @@ const pagePool = z.object({
   pricePerHour: dollars,
   leastPossiblePerHour: dollars.optional(),
   limits: z.array(z.string()),
-  budgets: z.array(z.string()).describe('what each budget allows now, and what holds it'),
-  drifted: z.number(),
+  budgets: z
+    .array(
+      z.object({
+        reason: z.string(),
+        allowed: z.number(),
+        disrupting: z.number(),
+        total: z.number(),
+        ruledBy: z.string().optional().describe('the budget or window that applies'),
+        changesAt: z.string().optional().describe('when a budget or window opens or closes next, RFC 3339'),
+      }),
+    )
+    .describe('how many nodes may be disrupted now, by reason'),
 });
+
+/** The replacement of a NodePool's drifted nodes. */
+const pageRollout = z.object({
+  pool: z.string(),
+  nodes: z.number(),
+  drifted: z.number(),
+  disrupting: z.number(),
+  workflowId: z.string().optional(),
+  wave: z.string().optional().describe('the wave under way, of DisruptionPolicies with waves'),
+  phase: z.string(),
+  until: z.string().optional().describe('RFC 3339'),
+});
+
+/** What consolidation saves, by the commands that ended since then. */
+const pageSavings = z.object({
+  since: milliseconds,
+  commands: z.number(),
+  predictedPerHour: dollars,
+  measuredCommands: z.number(),
+  measuredRealisedPerHour: dollars,
+});
+
+const decisionKinds = ['launch', 'ready', 'drift', 'interruption', 'wait', 'drain', 'gone', 'pause', 'resume'] as const;
 
 const pageDecision = z.object({
   at: milliseconds,
+  kind: z.enum(decisionKinds),
   what: z.string(),
   subject: z.string(),
   by: z.string().describe('a person, or empty for Stowage'),
@@ -103,6 +137,7 @@ export const pageSnapshot = z.object({
   temporal: z.string().describe('address of the Temporal UI with the namespace; empty if unknown'),
   pricePerHour: dollars,
   leastPossiblePerHour: dollars.optional(),
+  saved: pageSavings.optional(),
   needs: z.array(pageNeed),
   pools: z.array(pagePool),
   pauses: z.array(z.object({ scope: z.string(), because: z.string(), by: z.string(), until: milliseconds.optional() })),
@@ -110,6 +145,7 @@ export const pageSnapshot = z.object({
   workloads: z.array(z.string()).describe('namespace/Kind/name of what owns pods'),
   waiting: z.array(z.object({ why: z.string(), pods: z.array(z.string()), count: z.number() })),
   commands: z.array(pageCommand),
+  rollouts: z.array(pageRollout),
   stays: z.array(z.object({ why: z.string(), nodes: z.array(z.string()) })),
   nextWindow: z.string(),
   decisions: z.array(pageDecision),

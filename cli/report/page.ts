@@ -1,7 +1,3 @@
-import { BarChart } from 'echarts/charts';
-import { GridComponent } from 'echarts/components';
-import { type EChartsCoreOption, init, use } from 'echarts/core';
-import { SVGRenderer } from 'echarts/renderers';
 import { age } from '../output/status-table.js';
 import { headline, newestOf, orderText, tookMs } from './report-table.js';
 import { hourly } from '../output/table.js';
@@ -22,10 +18,6 @@ const colours = [
   ...['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7f7f7f'],
   ...['#332288', '#117733', '#882255', '#999933'],
 ];
-const text = { fontFamily: 'system-ui, sans-serif', fontSize: 12, color: '#24292f' };
-
-use([BarChart, GridComponent, SVGRenderer]);
-
 /** Nodes launched and removed over time. */
 function nodesChart({ reasons }: ActivityReport, parts: readonly TimePart[]): Chart {
   const launched = { name: 'launched', data: parts.map((part) => part.launched), stack: 'launched' };
@@ -64,27 +56,56 @@ interface Bars {
   readonly unit: string;
 }
 
+/** The part of the picture for bars, pixels. */
+const plot = { left: 56, top: 28, width: size.width - 64, height: size.height - 60 };
+
 function drawn(title: string, { names, series, unit }: Bars): Chart {
-  const legend = series.map(({ name }, n) => ({ name, colour: colours[n % colours.length]! }));
-  const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
-  try {
-    chart.setOption({
-      animation: false,
-      color: colours,
-      textStyle: text,
-      grid: { left: 56, right: 40, top: 32, bottom: 32 },
-      xAxis: { type: 'category', data: names, axisLabel: text },
-      yAxis: {
-        ...{ type: 'value', name: unit, nameTextStyle: { ...text, align: 'left' }, axisLabel: text },
-        // Numbers of nodes are integers.
-        ...(unit === 'nodes' ? { minInterval: 1 } : {}),
-      },
-      series: series.map((each) => ({ type: 'bar', barMaxWidth: 32, silent: true, ...each })),
-    } satisfies EChartsCoreOption);
-    return { title, legend, svg: chart.renderToSVGString() };
-  } finally {
-    chart.dispose();
-  }
+  const stacks = [...new Set(series.map(({ name, stack = name }) => stack))];
+  const heightOf = (stack: string, at: number): number =>
+    series.reduce((sum, { name, stack: own = name, data }) => (own === stack ? sum + (data[at] ?? 0) : sum), 0);
+  const heights = names.flatMap((_, at) => stacks.map((stack) => heightOf(stack, at)));
+  const [least, most] = [Math.min(0, ...heights), Math.max(0, ...heights)];
+  const step = stepFor(most - least, unit === 'nodes' ? 1 : 0);
+  const [bottom, top] = [Math.floor(least / step) * step, Math.ceil(most / step) * step];
+  const y = (value: number): number => plot.top + (plot.height * (top - value)) / (top - bottom);
+  const lines = Array.from({ length: Math.round((top - bottom) / step) + 1 }, (_, n) => bottom + n * step).map(
+    (value) =>
+      `<path d="M${plot.left} ${y(value)}h${plot.width}" stroke="#d8dee4"/><text x="${plot.left - 6}" y="${y(value) + 4}" text-anchor="end">${Number(value.toPrecision(6))}</text>`,
+  );
+  const slot = plot.width / names.length;
+  const width = Math.min(32, (slot * 0.8) / stacks.length);
+  const every = Math.ceil(90 / slot);
+  const labels = names.map((name, at) =>
+    at % every === 0
+      ? `<text x="${plot.left + slot * (at + 0.5)}" y="${plot.top + plot.height + 18}" text-anchor="middle">${escaped(name)}</text>`
+      : '',
+  );
+  const bars = names.flatMap((_, at) => {
+    const filled = new Map<string, number>();
+    return series.map(({ name, stack = name, data }, n) => {
+      const [value, from] = [data[at] ?? 0, filled.get(stack) ?? 0];
+      filled.set(stack, from + value);
+      const x = plot.left + slot * (at + 0.5) + (stacks.indexOf(stack) - stacks.length / 2) * width;
+      return value === 0
+        ? ''
+        : `<rect x="${x}" y="${y(Math.max(from, from + value))}" width="${width}" height="${Math.abs(y(from) - y(from + value))}" fill="${colours[n % colours.length]!}"/>`;
+    });
+  });
+  return {
+    title,
+    legend: series.map(({ name }, n) => ({ name, colour: colours[n % colours.length]! })),
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${escaped(title)}" font-size="12" fill="#24292f"><text x="0" y="14">${unit}</text>${[...lines, ...labels, ...bars].join('')}</svg>`,
+  };
+}
+
+/** 1, 2 or 5 times a power of ten, at least `least`, that covers the range in at most six steps. */
+function stepFor(range: number, least: number): number {
+  if (range <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(range / 6));
+  return Math.max(
+    least,
+    [1, 2, 5, 10].map((digit) => digit * power).find((step) => range / step <= 6)!,
+  );
 }
 
 const shownLast = 100;

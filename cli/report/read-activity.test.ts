@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from '@jest/globals';
-import { ordersIn, readActivity } from './read-activity.js';
+import { ordersIn, readActivity, readSavings } from './read-activity.js';
 import type { Run, Step } from '../history/records.js';
 import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
@@ -159,6 +159,17 @@ test('report: force has its actor and pods', () => {
       what: 'deleted 1 pod (shop/web-0) in spite of PodDisruptionBudgets or do-not-disrupt',
     },
   ]);
+});
+
+test('the page reads the histories of measurements alone', async () => {
+  const { client, read } = fakeClient([
+    { id: 'consolidate/1', status: 'COMPLETED', phase: 'done', orders: ['ann'] },
+    { id: 'savings/1', status: 'COMPLETED', orders: [] },
+    { id: 'savings/2', status: 'RUNNING', orders: [] },
+  ]);
+  const { rows } = await readSavings({ client, cluster: 'prod', since: 0 });
+  expect(read.sort()).toEqual(['savings/1', 'savings/2']);
+  expect(rows).toContainEqual(expect.objectContaining({ kind: 'consolidate', outcome: 'done' }));
 });
 
 test('report: the last measured saving of a command counts', () => {

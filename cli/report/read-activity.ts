@@ -146,7 +146,6 @@ interface Sources {
   readonly cluster: string;
   /** Milliseconds since the epoch. */
   readonly since: number;
-  readonly now: number;
 }
 
 type Listed = Pick<
@@ -155,13 +154,10 @@ type Listed = Pick<
 >;
 
 /** The actions since then, from Temporal's visibility store and histories. */
-export async function readActivity(sources: Sources): Promise<Activity> {
+export async function readActivity(sources: Sources & { readonly now: number }): Promise<Activity> {
   const { cluster, since, now } = sources;
   // In SQL stores running workflows have a CloseTime in the far future.
-  const closed = await listed(
-    sources,
-    `ExecutionStatus != 'Running' AND CloseTime > '${new Date(since).toISOString()}'`,
-  );
+  const closed = await listed(sources, closedSince(since));
   const open = await listed(sources, `ExecutionStatus = 'Running' AND ${underWay}`);
   const rows = closed.found.flatMap(rowOf);
   const refs = onceEach([...open.found, ...closed.found]).filter(hasPeoplesOrders);
@@ -177,6 +173,26 @@ export async function readActivity(sources: Sources): Promise<Activity> {
       ...(unread === 0 ? [] : [`${counted(unread, 'history', 'histories')} could not be read.`]),
     ],
   };
+}
+
+const closedSince = (since: number): string =>
+  `ExecutionStatus != 'Running' AND CloseTime > '${new Date(since).toISOString()}'`;
+
+/** Maximum number of measurements that are read for the page, newest first. */
+const mostMeasured = 200;
+
+/** The consolidation commands since then and what was measured after them: the part of the activity that the page shows. */
+export async function readSavings(sources: Sources): Promise<Pick<Activity, 'rows' | 'measured'>> {
+  const closed = await listed(
+    sources,
+    `${closedSince(sources.since)} AND WorkflowType IN ('consolidate', 'measureSavings')`,
+  );
+  const open = await listed(sources, "ExecutionStatus = 'Running' AND WorkflowType = 'measureSavings'");
+  const measuring = onceEach([...open.found, ...closed.found]).filter(
+    ({ workflowId }) => parseWorkflowId(workflowId)?.kind === 'savings',
+  );
+  const { runs } = await readRuns(sources.client, measuring.slice(0, mostMeasured));
+  return { rows: closed.found.flatMap(rowOf), measured: ordersIn(runs, sources.since).measured };
 }
 
 /** A workflow that closed between two lists is in both. */

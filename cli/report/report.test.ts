@@ -149,4 +149,24 @@ describe('stowage report as HTML (surfaces/report-page)', () => {
     expect(page).toContain('terminated: drifted');
     expect(titles(reportPage(reportOf(activity({})), '24h'))).toEqual([]);
   });
+
+  test.each([
+    ['a saving that did not come', [0.5, -0.25]],
+    ['nothing but losses', [-0.5, -0.125]],
+    ['nothing at all', [0, 0]],
+  ])('%s: bars are as long as their amounts, and inside the picture', (_, amounts) => {
+    const bars = [
+      ...reportPage(
+        reportOf(activity({ measured: [measured({ predictedPerHour: amounts[0]!, realisedPerHour: amounts[1]! })] })),
+        '24h',
+      ).matchAll(/<rect x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/g),
+    ].map(([, ...numbers]) => numbers.map(Number));
+    const shown = amounts.filter((amount) => amount !== 0);
+    expect(bars).toHaveLength(shown.length);
+    for (const [x, y, width, height] of bars) {
+      expect(Math.min(x!, y!, width!, height!)).toBeGreaterThan(0);
+      expect([x! + width! <= 920, y! + height! <= 250]).toEqual([true, true]);
+    }
+    if (shown.length === 2) expect(bars[0]![3]! / bars[1]![3]!).toBeCloseTo(Math.abs(shown[0]! / shown[1]!));
+  });
 });

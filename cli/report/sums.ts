@@ -93,7 +93,8 @@ function reasonsOf({ rows, measured }: Activity): readonly ReasonSum[] {
   });
 }
 
-function sumsOf({ rows, measured }: Pick<Activity, 'rows' | 'measured'>): Sums {
+/** Sums of all of them. */
+export function sumsOf({ rows, measured }: Pick<Activity, 'rows' | 'measured'>): Sums {
   const terminated = rows.filter(isTerminated);
   return {
     terminated: terminated.length,

@@ -1,16 +1,16 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
+import { useEffect, useState } from 'preact/hooks';
 import type { PageNeed, PageNode, PageSnapshot } from '../snapshot.js';
-import { ageText, clock, cores, count, csv, gibibytes, perHour, perMonth, podsOn, used } from './format.js';
-import { coloursOf } from './colours.js';
-import { Map } from './map';
-import { brokenSince, found, isFile, selected, show, snapshot, view } from './state.js';
-import { groupings, areas, views } from './view.js';
+import { Cost } from './cost';
+import { Drawer } from './drawer';
+import { ageText, clock, cores, count, csv, gibibytes, minuteText, perHour, perMonth, podsOn, used } from './format.js';
+import { Legend, Map } from './map';
+import { Choice, Orders, Section, WorkflowLink } from './parts';
+import { brokenSince, found, hoveredCommand, isFile, isPrinting, show, snapshot, view } from './state.js';
+import { areas, groupings, themes, views } from './view.js';
 
 export function App() {
   const { value: page } = snapshot;
-  const { view: shown, theme, node } = view.value;
+  const { view: shown, theme, node, pod } = view.value;
   useEffect(() => {
     document.documentElement.dataset['theme'] = theme;
   }, [theme]);
@@ -20,34 +20,43 @@ export function App() {
   }, []);
   if (page === undefined)
     return (
-      <p class="loading">
+      <p class="loading" role="status">
         {brokenSince.value === undefined ? 'Reading…' : 'The operator does not answer. The page tries again.'}
       </p>
     );
+  const hasDrawer = node !== '' || pod !== '';
   return (
     <>
       <Problems page={page} />
       <Totals page={page} />
-      <main class={node === '' ? '' : 'with-drawer'}>
+      <main class={hasDrawer ? 'with-drawer' : ''}>
         <div class="left">
-          <Needs needs={page.needs} temporal={page.temporal} />
-          <Controls page={page} />
-          {shown === 'map' ? <Map /> : <NodeTable page={page} />}
+          <Needs needs={page.needs} />
           <Commands page={page} />
-          <Waiting page={page} />
+          <section class="cluster" aria-label="nodes">
+            <Controls page={page} />
+            {shown === 'map' ? <Map /> : null}
+            {shown === 'table' || isPrinting.value ? <NodeTable page={page} /> : <Legend />}
+          </section>
+          <div class="pair">
+            <Waiting page={page} />
+            <Rollouts page={page} />
+          </div>
           <Cost page={page} />
           <Pools page={page} />
           <Decisions page={page} />
+          <Foot page={page} />
         </div>
-        {node === '' ? null : <Drawer page={page} />}
+        {hasDrawer ? <Drawer page={page} /> : null}
       </main>
     </>
   );
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.target instanceof HTMLInputElement) {
-    if (event.key === 'Escape') event.target.blur();
+  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (isTyping) {
+    if (event.key === 'Escape') (event.target as HTMLElement).blur();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -55,15 +64,15 @@ function onKey(event: KeyboardEvent): void {
   if (step !== undefined) {
     const nodes = found.value;
     const at = nodes.findIndex(({ name }) => name === view.value.node);
-    const next = nodes[(at + step + nodes.length) % Math.max(1, nodes.length)];
-    if (next !== undefined) show({ node: next.name });
+    const next = nodes.at(at < 0 && step < 0 ? -1 : (at + step) % Math.max(1, nodes.length));
+    if (next !== undefined) show({ node: next.name, pod: '' });
   } else if (event.key === '/') {
     event.preventDefault();
     document.getElementById('search')?.focus();
-  } else if (event.key === 'Escape') show({ node: '', command: '' });
+  } else if (event.key === 'Escape') show({ node: '', pod: '', command: '' });
 }
 
-/** What this page lacks comes first, since all else may be old. */
+/** What this page lacks comes first, since all else may be old. A quiet cluster sends a point of the price each minute. */
 function Problems({ page }: { readonly page: PageSnapshot }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -75,8 +84,8 @@ function Problems({ page }: { readonly page: PageSnapshot }) {
     ...(broken === undefined
       ? []
       : [{ what: 'the connection to the operator is broken: this is how it was', since: broken }]),
-    ...(Math.abs(now - page.at) > 60_000 && broken === undefined && !isFile.value
-      ? [{ what: 'this machine’s clock and the operator’s differ, or nothing has changed', since: page.at }]
+    ...(Math.abs(now - page.at) > 150_000 && broken === undefined && !isFile.value
+      ? [{ what: 'the operator sends no changes, or its clock and that of this machine differ', since: page.at }]
       : []),
     ...page.problems,
   ];
@@ -93,47 +102,63 @@ function Problems({ page }: { readonly page: PageSnapshot }) {
 }
 
 function Totals({ page }: { readonly page: PageSnapshot }) {
-  const { pricePerHour, leastPossiblePerHour: least, nodes, waiting, needs } = page;
+  const { pricePerHour, leastPossiblePerHour: least, nodes, waiting, needs, saved } = page;
   const above = least === undefined || least <= 0 ? undefined : Math.max(0, pricePerHour / least - 1);
   const pods = nodes.reduce((sum, node) => sum + podsOn(node), 0);
   const waits = waiting.reduce((sum, each) => sum + each.count, 0);
   return (
     <header>
-      <h1>{page.cluster}</h1>
-      <Figure label="price" value={perHour(pricePerHour)} more={perMonth(pricePerHour)} />
-      <Figure
-        label="lower bound"
-        value={least === undefined ? '–' : perHour(Math.min(least, pricePerHour))}
-        more={above === undefined ? 'not known' : `price is ${(above * 100).toFixed(0)}% above`}
-      />
-      <Figure label="nodes" value={nodes.length.toLocaleString('en')} more={count(pods, 'pod')} />
-      <Figure
-        label="pods that wait"
-        value={String(waits)}
-        more={waits === 0 ? 'none' : count(waiting.length, 'reason')}
-        isAlarm={waits > 0}
-      />
-      <Figure
-        label="needs you"
-        value={String(needs.length)}
-        more={needs.length === 0 ? 'nothing' : 'see below'}
-        isAlarm={needs.length > 0}
-      />
+      <div class="title">
+        <h1>{page.cluster}</h1>
+        <span class="muted">
+          {isFile.value ? 'as it was on ' : ''}
+          {minuteText(page.at)} UTC
+        </span>
+      </div>
+      <div class="figures">
+        <Figure
+          label="needs you"
+          value={String(needs.length)}
+          more={needs.length === 0 ? 'nothing waits for an answer' : 'listed below'}
+          isAlarm={needs.length > 0}
+        />
+        <Figure label="price" value={perHour(pricePerHour)} more={perMonth(pricePerHour)} />
+        <Figure
+          label="lower bound"
+          value={least === undefined ? '–' : perHour(Math.min(least, pricePerHour))}
+          more={above === undefined ? 'not known now' : `the price is ${(above * 100).toFixed(0)}% above it`}
+        />
+        {saved === undefined ? null : (
+          <Figure
+            label="saved in 24 hours"
+            value={perHour(saved.predictedPerHour)}
+            more={
+              saved.measuredCommands === 0
+                ? `by ${count(saved.commands, 'command')}, as predicted`
+                : `measured: ${perHour(saved.measuredRealisedPerHour)} by ${saved.measuredCommands} of ${count(saved.commands, 'command')}`
+            }
+          />
+        )}
+        <Figure label="nodes" value={nodes.length.toLocaleString('en')} more={count(pods, 'pod')} />
+        <Figure
+          label="pods that wait"
+          value={waits.toLocaleString('en')}
+          more={waits === 0 ? 'all have a place' : `for ${count(waiting.length, 'reason')}`}
+          isAlarm={waits > 0}
+        />
+      </div>
     </header>
   );
 }
 
-function Figure({
-  label,
-  value,
-  more,
-  isAlarm = false,
-}: {
-  label: string;
-  value: string;
-  more: string;
-  isAlarm?: boolean;
-}) {
+interface FigureProps {
+  readonly label: string;
+  readonly value: string;
+  readonly more: string;
+  readonly isAlarm?: boolean;
+}
+
+function Figure({ label, value, more, isAlarm = false }: FigureProps) {
   return (
     <div class={isAlarm ? 'figure alarm' : 'figure'}>
       <span class="label">{label}</span>
@@ -143,39 +168,30 @@ function Figure({
   );
 }
 
-function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  return (
-    <section>
-      <h2>{title}</h2>
-      {children}
-    </section>
-  );
-}
-
 const needTitles: Readonly<Record<PageNeed['kind'], string>> = {
-  question: 'asks',
+  question: 'question',
   drain: 'drain blocked',
-  stuck: 'wrong',
-  problem: 'problem',
+  stuck: 'stuck',
+  problem: 'not ready',
   declined: 'declined',
 };
 
-function Needs({ needs, temporal }: { readonly needs: readonly PageNeed[]; readonly temporal: string }) {
+function Needs({ needs }: { readonly needs: readonly PageNeed[] }) {
   if (needs.length === 0) return null;
   return (
     <Section title="Needs you">
-      <ul class="needs">
+      <ul class="list">
         {needs.map(({ kind, subject, text, yes, until, orders, workflowId }) => (
           <li key={`${kind} ${subject} ${text}`}>
             <span class={`tag ${kind}`}>{needTitles[kind]}</span> <b>{subject}</b> {text}
-            {yes === undefined ? null : <div class="muted">{yes}</div>}
-            {until === undefined ? null : <div class="muted">until {until.slice(0, 16).replace('T', ' ')} UTC</div>}
-            <div class="orders">
-              {orders.map((order) => (
-                <Copy key={order} text={order} />
-              ))}
-              <WorkflowLink temporal={temporal} workflowId={workflowId} />
-            </div>
+            {yes === undefined && until === undefined ? null : (
+              <div class="muted">
+                {[yes, until === undefined ? undefined : `asked until ${minuteText(until)} UTC`]
+                  .filter((each) => each !== undefined)
+                  .join('; ')}
+              </div>
+            )}
+            <Orders orders={orders} {...(workflowId === undefined ? {} : { workflowId })} />
           </li>
         ))}
       </ul>
@@ -183,92 +199,81 @@ function Needs({ needs, temporal }: { readonly needs: readonly PageNeed[]; reado
   );
 }
 
-function WorkflowLink({
-  temporal,
-  workflowId,
-}: {
-  readonly temporal: string;
-  readonly workflowId: string | undefined;
-}) {
-  if (temporal === '' || workflowId === undefined) return null;
+/** Pointing at one draws its moves on the map; a click keeps them there, and in the address. */
+function Commands({ page }: { readonly page: PageSnapshot }) {
+  if (page.commands.length === 0) return null;
+  const pinned = view.value.command;
   return (
-    <a href={`${temporal}/workflows/${encodeURIComponent(workflowId)}`} rel="noreferrer" target="_blank">
-      in the Temporal UI
-    </a>
-  );
-}
-
-function Copy({ text }: { readonly text: string }) {
-  const [done, setDone] = useState(false);
-  return (
-    <button
-      class="copy"
-      title="copy"
-      onClick={() => {
-        void navigator.clipboard.writeText(text).then(() => setDone(true));
-      }}
-    >
-      <code>{text}</code> {done ? 'copied' : ''}
-    </button>
+    <Section title="About to happen">
+      <ul class="list">
+        {page.commands.map(({ workflowId, reason, phase, nodes, launches, moves, savesPerHour }) => (
+          <li
+            key={workflowId}
+            class={workflowId === pinned ? 'selected' : ''}
+            onMouseEnter={() => (hoveredCommand.value = workflowId)}
+            onMouseLeave={() => (hoveredCommand.value = '')}
+          >
+            <button
+              class="link"
+              aria-pressed={workflowId === pinned}
+              onClick={() => show({ command: workflowId === pinned ? '' : workflowId })}
+              onFocus={() => (hoveredCommand.value = workflowId)}
+              onBlur={() => (hoveredCommand.value = '')}
+            >
+              {nodes.slice(0, 4).join(', ')}
+              {nodes.length > 4 ? ` and ${nodes.length - 4} more` : ''}
+            </button>{' '}
+            {nodes.length === 1 ? 'goes' : 'go'} ({reason})
+            {launches.length === 0 ? '' : `, replaced by ${launches.map(({ type }) => type).join(', ')}`}
+            {moves.length === 0 ? '' : `; ${count(moves.length, 'pod')} ${moves.length === 1 ? 'moves' : 'move'}`}
+            {savesPerHour > 0 ? `; saves ${perHour(savesPerHour)}` : ''}{' '}
+            {phase === '' ? null : <span class="tag">{phase}</span>} <WorkflowLink workflowId={workflowId} />
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 
 function Controls({ page }: { readonly page: PageSnapshot }) {
-  const { group, resource, search, view: shown, theme } = view.value;
+  const { group, resource, search, view: shown } = view.value;
   return (
     <div class="controls">
       <input
         id="search"
         type="search"
-        placeholder="search nodes and workloads ( / )"
-        aria-label="search nodes and workloads"
+        placeholder="Search nodes, workloads, states  ( / )"
+        aria-label="search nodes, workloads, states"
         value={search}
         onInput={({ currentTarget }) => show({ search: currentTarget.value })}
       />
-      <Choice label="group by" value={group} options={groupings} onChange={(value) => show({ group: value })} />
+      <Choice label="by" value={group} options={groupings} onChange={(value) => show({ group: value })} />
       <Choice label="area" value={resource} options={areas} onChange={(value) => show({ resource: value })} />
-      <Choice label="show" value={shown} options={views} onChange={(value) => show({ view: value })} />
-      <Choice
-        label="theme"
-        value={theme}
-        options={['auto', 'light', 'dark']}
-        onChange={(value) => show({ theme: value })}
-      />
-      <span class="muted">
+      <Choice label="as" value={shown} options={views} onChange={(value) => show({ view: value })} />
+      <span class="muted" role="status">
         {found.value.length === page.nodes.length ? '' : `${found.value.length} of ${page.nodes.length} nodes`}
-      </span>
-      <button onClick={() => save('nodes.csv', 'text/csv', csv(rowsOf(found.value)))}>CSV</button>
-      <button onClick={() => save('nodes.json', 'application/json', JSON.stringify(found.value, null, 1))}>JSON</button>
-      {isFile.value ? null : (
-        <a href="snapshot.html" download={`stowage-${page.cluster}.html`}>
-          this page as a file
-        </a>
-      )}
-      <span class="legend">
-        <i class="spot" /> spot <i class="on-demand" /> on-demand <i class="reserved" /> reserved <i class="daemon" />{' '}
-        DaemonSets
       </span>
     </div>
   );
 }
 
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly value: T;
-  readonly options: readonly T[];
-  readonly onChange: (value: T) => void;
-}
-
-function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+function Foot({ page }: { readonly page: PageSnapshot }) {
   return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value as T)}>
-        {options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </label>
+    <footer>
+      <Choice label="Theme" value={view.value.theme} options={themes} onChange={(value) => show({ theme: value })} />
+      <button onClick={() => save('nodes.csv', 'text/csv', csv(rowsOf(found.value)))}>Nodes as CSV</button>
+      <button onClick={() => save('nodes.json', 'application/json', JSON.stringify(found.value, null, 1))}>
+        Nodes as JSON
+      </button>
+      {isFile.value ? null : (
+        <a href="snapshot.html" download={`stowage-${page.cluster}.html`}>
+          This page as a file
+        </a>
+      )}
+      <span class="muted keys">
+        <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> next and previous node <kbd>Esc</kbd> close
+      </span>
+    </footer>
   );
 }
 
@@ -280,120 +285,80 @@ function save(name: string, type: string, text: string): void {
   URL.revokeObjectURL(link.href);
 }
 
-const columns = ['node', 'pool', 'type', 'zone', 'capacity', '$/h', 'age', 'state', 'pods', 'CPU', 'memory', 'marks'];
+/** Names and values of a node in CSV. */
+const fields: Readonly<Record<string, (node: PageNode) => string | number>> = {
+  node: ({ name }) => name,
+  pool: ({ pool }) => pool,
+  type: ({ type }) => type,
+  zone: ({ zone }) => zone,
+  capacityType: ({ capacityType }) => capacityType,
+  pricePerHour: ({ pricePerHour }) => pricePerHour,
+  created: ({ created }) => new Date(created).toISOString(),
+  state: ({ state }) => state,
+  pods: podsOn,
+  cpuUsed: (node) => used(node)[0],
+  cpu: ({ allocatable }) => allocatable[0],
+  memoryUsed: (node) => used(node)[1],
+  memory: ({ allocatable }) => allocatable[1],
+  marks: ({ marks }) => marks.join(' '),
+};
 
-function rowsOf(nodes: readonly PageNode[]): (string | number)[][] {
-  return [
-    [
-      'node',
-      'pool',
-      'type',
-      'zone',
-      'capacityType',
-      'pricePerHour',
-      'created',
-      'state',
-      'pods',
-      'cpuUsed',
-      'cpu',
-      'memoryUsed',
-      'memory',
-      'marks',
-    ],
-    ...nodes.map((node) => [
-      ...[
-        node.name,
-        node.pool,
-        node.type,
-        node.zone,
-        node.capacityType,
-        node.pricePerHour,
-        new Date(node.created).toISOString(),
-      ],
-      ...[
-        node.state,
-        podsOn(node),
-        used(node)[0],
-        node.allocatable[0],
-        used(node)[1],
-        node.allocatable[1],
-        node.marks.join(' '),
-      ],
-    ]),
-  ];
-}
+const rowsOf = (nodes: readonly PageNode[]): (string | number)[][] => [
+  Object.keys(fields),
+  ...nodes.map((node) => Object.values(fields).map((field) => field(node))),
+];
+
+const columns = ['node', 'pool', 'type', 'zone', 'capacity', '$/h', 'age', 'pods', 'CPU', 'memory', 'state'];
+const figures: ReadonlySet<string> = new Set(['$/h', 'age', 'pods', 'CPU', 'memory']);
 
 function NodeTable({ page }: { readonly page: PageSnapshot }) {
   return (
-    <div class="table">
+    <div class="table" tabIndex={0} role="region" aria-label="table of nodes">
       <table>
         <caption>{count(found.value.length, 'node')}</caption>
         <thead>
           <tr>
             {columns.map((name) => (
-              <th key={name} scope="col">
+              <th key={name} scope="col" class={figures.has(name) ? 'number' : ''}>
                 {name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {found.value.map((node) => {
-            const [cpu, memory] = used(node);
-            return (
-              <tr key={node.name} class={node.name === view.value.node ? 'selected' : ''}>
-                <th scope="row">
-                  <button class="link" onClick={() => show({ node: node.name })}>
-                    {node.name}
-                  </button>
-                </th>
-                <td>{node.pool}</td>
-                <td>{node.type}</td>
-                <td>{node.zone}</td>
-                <td>{node.capacityType}</td>
-                <td>{node.pricePerHour.toFixed(4)}</td>
-                <td>{ageText(page.at - node.created)}</td>
-                <td>{node.state}</td>
-                <td>{podsOn(node)}</td>
-                <td>
-                  {cores(cpu)} / {cores(node.allocatable[0])}
-                </td>
-                <td>
-                  {gibibytes(memory)} / {gibibytes(node.allocatable[1])}
-                </td>
-                <td>{node.marks.join(', ')}</td>
-              </tr>
-            );
-          })}
+          {found.value.map((node) => (
+            <NodeRow key={node.name} node={node} at={page.at} />
+          ))}
         </tbody>
       </table>
     </div>
   );
 }
 
-function Commands({ page }: { readonly page: PageSnapshot }) {
-  if (page.commands.length === 0) return null;
+function NodeRow({ node, at }: { readonly node: PageNode; readonly at: number }) {
+  const [cpu, memory] = used(node);
   return (
-    <Section title="About to move">
-      <ul class="commands">
-        {page.commands.map(({ workflowId, reason, phase, nodes, launches, moves, savesPerHour }) => (
-          <li
-            key={workflowId}
-            class={workflowId === view.value.command ? 'selected' : ''}
-            onMouseEnter={() => show({ command: workflowId })}
-            onMouseLeave={() => show({ command: '' })}
-          >
-            <button class="link" onFocus={() => show({ command: workflowId })} onBlur={() => show({ command: '' })}>
-              {reason}: {nodes.slice(0, 4).join(', ')}
-              {nodes.length > 4 ? ` and ${nodes.length - 4} more` : ''}
-            </button>{' '}
-            {launches.length === 0 ? 'removed' : `replaced by ${launches.map(({ type }) => type).join(', ')}`}
-            {moves.length === 0 ? '' : `, ${count(moves.length, 'pod')} move`}, saves {perHour(savesPerHour)}{' '}
-            <span class="muted">{phase}</span> <WorkflowLink temporal={page.temporal} workflowId={workflowId} />
-          </li>
-        ))}
-      </ul>
-    </Section>
+    <tr class={node.name === view.value.node ? 'selected' : ''}>
+      <th scope="row">
+        <button class="link" onClick={() => show({ node: node.name, pod: '' })}>
+          {node.name}
+        </button>
+      </th>
+      <td>{node.pool}</td>
+      <td>{node.type}</td>
+      <td>{node.zone}</td>
+      <td>{node.capacityType}</td>
+      <td class="number">{node.pricePerHour.toFixed(4)}</td>
+      <td class="number">{ageText(at - node.created)}</td>
+      <td class="number">{podsOn(node)}</td>
+      <td class="number">
+        {cores(cpu)} / {cores(node.allocatable[0])}
+      </td>
+      <td class="number">
+        {gibibytes(memory)} / {gibibytes(node.allocatable[1])}
+      </td>
+      <td>{[node.state, ...node.marks].join(', ')}</td>
+    </tr>
   );
 }
 
@@ -401,13 +366,17 @@ function Waiting({ page }: { readonly page: PageSnapshot }) {
   if (page.waiting.length === 0) return null;
   return (
     <Section title="Pods that wait">
-      <ul>
+      <ul class="list">
         {page.waiting.map(({ why, pods, count: all }) => (
           <li key={why}>
             <b>{count(all, 'pod')}</b>: {why}
-            <div class="muted">
-              {pods.join(', ')}
-              {all > pods.length ? ` and ${all - pods.length} more` : ''}
+            <div class="names">
+              {pods.map((pod) => (
+                <button key={pod} class="link" onClick={() => show({ pod, node: '' })}>
+                  {pod}
+                </button>
+              ))}
+              {all > pods.length ? <span class="muted">and {all - pods.length} more</span> : null}
             </div>
           </li>
         ))}
@@ -416,88 +385,90 @@ function Waiting({ page }: { readonly page: PageSnapshot }) {
   );
 }
 
-function Cost({ page }: { readonly page: PageSnapshot }) {
-  const frame = useRef<HTMLDivElement>(null);
-  const { series } = page;
-  useEffect(() => {
-    const { current } = frame;
-    if (current === null || series.length < 2) return undefined;
-    const { muted, line, accent } = coloursOf(current);
-    const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-    const plot = new uPlot(
-      {
-        width: current.clientWidth,
-        height: 180,
-        legend: { live: true },
-        axes: [axis, { ...axis, values: (_, ticks) => ticks.map((tick) => `$${tick}`) }],
-        scales: { y: { range: (_, least, most) => [Math.min(0, least), most * 1.1] } },
-        series: [
-          {},
-          { label: 'price per hour', stroke: accent, width: 2 },
-          { label: 'lower bound', stroke: muted, width: 1, dash: [4, 3] },
-        ],
-      },
-      [
-        series.map(({ at }) => at / 1000),
-        series.map(({ pricePerHour }) => pricePerHour),
-        series.map(({ leastPossiblePerHour }) => leastPossiblePerHour ?? null),
-      ],
-      current,
-    );
-    return () => plot.destroy();
-  }, [series, view.value.theme]);
-  if (series.length < 2) return null;
+function Rollouts({ page }: { readonly page: PageSnapshot }) {
+  if (page.rollouts.length === 0) return null;
   return (
-    <Section title="Cost over time">
-      <div ref={frame} />
+    <Section title="Rollouts">
+      <ul class="list">
+        {page.rollouts.map(({ pool, nodes, drifted, disrupting, wave, phase, until, workflowId }) => (
+          <li key={pool}>
+            <b>{pool}</b> {nodes - drifted} of {count(nodes, 'node')} up to date, {disrupting} being replaced{' '}
+            <WorkflowLink workflowId={workflowId} />
+            <progress max={nodes} value={nodes - drifted} aria-label={`rollout of ${pool}`} />
+            <div class="muted">
+              {[wave, phase, until === undefined ? undefined : `until ${minuteText(until)} UTC`]
+                .filter((each) => each !== undefined && each !== '')
+                .join('; ')}
+            </div>
+          </li>
+        ))}
+      </ul>
     </Section>
   );
 }
 
 function Pools({ page }: { readonly page: PageSnapshot }) {
+  if (page.pools.length === 0) return null;
   return (
     <Section title="NodePools">
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              {['pool', 'ready', 'nodes', 'price', 'lower bound', 'drifted', 'limits', 'budgets'].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {page.pools.map((pool) => (
-              <tr key={pool.name}>
-                <th scope="row">{pool.name}</th>
-                <td class={pool.ready === 'True' ? '' : 'alarm'}>
-                  {pool.ready} {pool.ready === 'True' ? '' : pool.message}
-                </td>
-                <td>{pool.nodes}</td>
-                <td>{perHour(pool.pricePerHour)}</td>
-                <td>{pool.leastPossiblePerHour === undefined ? '–' : perHour(pool.leastPossiblePerHour)}</td>
-                <td>{pool.drifted === 0 ? '' : pool.drifted}</td>
-                <td>{pool.limits.join(', ')}</td>
-                <td>
-                  {pool.budgets.map((text) => (
-                    <div key={text}>{text}</div>
-                  ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <div class="pools">
+        {page.pools.map((pool) => (
+          <Pool key={pool.name} pool={pool} page={page} />
+        ))}
       </div>
       {page.pauses.map(({ scope, because, by, until }) => (
         <p key={scope}>
-          <span class="tag">paused</span> {scope} by {by}: {because}
-          {until === undefined ? '' : ` (until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC)`}
+          <span class="tag">paused</span> <b>{scope}</b> by {by}: {because}
+          {until === undefined ? '' : `, until ${minuteText(until)} UTC`}
         </p>
       ))}
       {page.nextWindow === '' ? null : <p class="muted">Next: {page.nextWindow}</p>}
     </Section>
+  );
+}
+
+function Pool({ pool, page }: { readonly pool: PageSnapshot['pools'][number]; readonly page: PageSnapshot }) {
+  const { name, ready, message, nodes, pricePerHour, leastPossiblePerHour: least, limits, budgets } = pool;
+  const counted = page.nodes.filter(
+    ({ pool: of, state, marks }) =>
+      of === name && (state === 'draining' || state === 'not ready' || marks.includes('tainted')),
+  );
+  return (
+    <article>
+      <h3>
+        {name} {ready === 'True' ? null : <span class="tag stuck">not ready</span>}
+      </h3>
+      {ready === 'True' ? null : <p class="alarm">{message}</p>}
+      <p>
+        {count(nodes, 'node')}, {perHour(pricePerHour)}
+        {least === undefined ? '' : `; lower bound ${perHour(least)}`}
+        {limits.length === 0 ? '' : `; limits: ${limits.join(', ')}`}
+      </p>
+      <ul class="rows">
+        {budgets.map(({ reason, allowed, total, ruledBy, changesAt }) => (
+          <li key={reason} title={ruledBy ?? ''}>
+            <span>
+              <i class={allowed > 0 ? 'open' : 'closed'} /> {reason}
+            </span>
+            <span class="muted">
+              {allowed > 0 ? `open: ${allowed} of ${count(total, 'node')} may go` : (ruledBy ?? 'closed')}
+              {changesAt === undefined ? '' : `; ${allowed > 0 ? 'changes' : 'opens'} at ${minuteText(changesAt)} UTC`}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {counted.length === 0 || budgets.length === 0 ? null : (
+        <div class="names muted">
+          Counted against budgets:
+          {counted.slice(0, 5).map((node) => (
+            <button key={node.name} class="link" onClick={() => show({ node: node.name, pod: '' })}>
+              {node.name}
+            </button>
+          ))}
+          {counted.length > 5 ? `and ${counted.length - 5} more` : ''}
+        </div>
+      )}
+    </article>
   );
 }
 
@@ -509,161 +480,30 @@ function Decisions({ page }: { readonly page: PageSnapshot }) {
   return (
     <Section title="What happened">
       {shown.length === 0 ? (
-        <p class="muted">Nothing since the operator leads; stowage report has what was before.</p>
+        <p class="muted">
+          {page.decisions.length > 0
+            ? 'Nothing that the search finds.'
+            : 'Nothing since the operator leads. stowage report shows what was before.'}
+        </p>
       ) : null}
       <ol class="ticker">
-        {shown.slice(0, 50).map(({ at, what, subject, by }) => (
+        {shown.map(({ at, kind, what, subject, by }) => (
           <li key={`${at} ${subject} ${what}`}>
-            <time>{clock(at)}</time>{' '}
-            <button class="link" onClick={() => show({ node: subject })}>
-              {subject}
-            </button>{' '}
-            {what} {by === '' ? '' : `by ${by}`}
-          </li>
-        ))}
-      </ol>
-    </Section>
-  );
-}
-
-interface NodePod {
-  readonly name: string;
-  readonly workload: string;
-  readonly requests: readonly [number, number, number];
-  readonly isDaemon: boolean;
-}
-interface Why {
-  readonly answer: string;
-  readonly details: readonly string[];
-}
-interface Life {
-  readonly lines: readonly { readonly at: string; readonly what: string; readonly workflowId?: string }[];
-}
-
-/** An answer of the API for the node; undefined while it is read. */
-function useAnswer<T>(node: string, what: string): { readonly value?: T; readonly problem?: string } {
-  const [answer, setAnswer] = useState<{ readonly value?: T; readonly problem?: string }>({});
-  useEffect(() => {
-    setAnswer({});
-    if (isFile.value) {
-      setAnswer({ problem: 'not in this file' });
-      return undefined;
-    }
-    const stop = new AbortController();
-    const read = async (): Promise<void> => {
-      const response = await fetch(`api/v1/nodes/${encodeURIComponent(node)}/${what}`, { signal: stop.signal });
-      if (response.ok) setAnswer({ value: (await response.json()) as T });
-      else setAnswer({ problem: await response.text() });
-    };
-    read().catch((error: unknown) => {
-      if (!stop.signal.aborted) setAnswer({ problem: String(error) });
-    });
-    return () => stop.abort();
-  }, [node, what]);
-  return answer;
-}
-
-function Drawer({ page }: { readonly page: PageSnapshot }) {
-  const name = view.value.node;
-  const node = selected.value;
-  return (
-    <aside aria-label={`node ${name}`}>
-      <button class="close" aria-label="close" onClick={() => show({ node: '' })}>
-        ×
-      </button>
-      <h2>{name}</h2>
-      {node === undefined ? <p>It is gone, or has no NodeClaim.</p> : <Facts node={node} page={page} />}
-      <WhySection name={name} />
-      <LifeSection name={name} temporal={page.temporal} />
-      <PodsSection name={name} />
-      <Section title="Orders">
-        {[
-          `stowage why node/${name}`,
-          `stowage history node ${name}`,
-          `stowage hold ${name} --because '...'`,
-          `stowage pause --node ${name} --because '...'`,
-        ].map((order) => (
-          <Copy key={order} text={order} />
-        ))}
-      </Section>
-    </aside>
-  );
-}
-
-function Facts({ node, page }: { readonly node: PageNode; readonly page: PageSnapshot }) {
-  const [cpu, memory, gpus] = used(node);
-  const stays = page.stays.filter(({ nodes }) => nodes.includes(node.name));
-  const rows: readonly (readonly [string, string])[] = [
-    ['NodeClaim', node.claim],
-    ['NodePool', node.pool],
-    ['instance', `${node.type} ${node.capacityType} in ${node.zone}`],
-    ['price', `${perHour(node.pricePerHour)}, ${perMonth(node.pricePerHour)}`],
-    ['age', ageText(page.at - node.created)],
-    ['state', [node.state, ...node.marks].join(', ')],
-    ['CPU', `${cores(cpu)} of ${cores(node.allocatable[0])}`],
-    ['memory', `${gibibytes(memory)} of ${gibibytes(node.allocatable[1])}`],
-    ...(node.allocatable[2] === 0 ? [] : [['GPUs', `${gpus} of ${node.allocatable[2]}`] as const]),
-    ...(node.waits === undefined ? [] : [['waits', node.waits] as const]),
-    ...stays.map(({ why }) => ['stays', why] as const),
-  ];
-  return (
-    <dl>
-      {rows.map(([term, text]) => (
-        <div key={`${term} ${text}`}>
-          <dt>{term}</dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function WhySection({ name }: { readonly name: string }) {
-  const { value, problem } = useAnswer<Why>(name, 'why');
-  return (
-    <Section title="Why it is here">
-      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : <p>{value.answer}</p>}
-      <ul>
-        {value?.details.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
-function LifeSection({ name, temporal }: { readonly name: string; readonly temporal: string }) {
-  const { value, problem } = useAnswer<Life>(name, 'history');
-  return (
-    <Section title="Its life">
-      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : null}
-      <ol class="life">
-        {value?.lines.map(({ at, what, workflowId }) => (
-          <li key={`${at} ${what}`}>
-            <time>{at.slice(0, 19).replace('T', ' ')}</time> {what}{' '}
-            <WorkflowLink temporal={temporal} workflowId={workflowId} />
-          </li>
-        ))}
-      </ol>
-    </Section>
-  );
-}
-
-function PodsSection({ name }: { readonly name: string }) {
-  const { value, problem } = useAnswer<readonly NodePod[]>(name, 'pods');
-  return (
-    <Section title={value === undefined ? 'Pods' : count(value.length, 'pod')}>
-      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : null}
-      <ul>
-        {value?.map(({ name: pod, requests: [cpu, memory], isDaemon }) => (
-          <li key={pod} class={isDaemon ? 'muted' : ''}>
-            {pod}{' '}
-            <span class="muted">
-              {cores(cpu)} CPU, {gibibytes(memory)}
+            <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
+            <span class={`kind ${kind}`}>{kind}</span>
+            <span>
+              {kind === 'pause' || kind === 'resume' ? (
+                <b>{subject}</b>
+              ) : (
+                <button class="link" onClick={() => show({ node: subject, pod: '' })}>
+                  {subject}
+                </button>
+              )}{' '}
+              {what} {by === '' ? '' : `by ${by}`}
             </span>
           </li>
         ))}
-      </ul>
+      </ol>
     </Section>
   );
 }

@@ -14,6 +14,16 @@ export function ageText(ms: number): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** `2026-11-30 02:00`; with 19 characters also the seconds. */
+export const minuteText = (at: number | string, length = 16): string => {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? String(at) : time.toISOString().slice(0, length).replace('T', ' ');
+};
+
+/** A word of a shell command: the address may give any text as a name. */
+export const quoted = (word: string): string =>
+  /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
 export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
 export const cores = (millicores: number): string => (millicores / 1000).toFixed(millicores % 1000 === 0 ? 0 : 1);
 export const gibibytes = (mib: number): string => `${(mib / 1024).toFixed(1)} Gi`;

@@ -26,7 +26,10 @@ export interface GroupBox extends Box {
 }
 
 const index = { cpu: 0, memory: 1, gpu: 2 } as const;
-const header = 18;
+const header = 22;
+/** What a node of at least this size has above its pods: its type and marks. */
+export const strip = 18;
+export const hasStrip = ({ width, height }: Box): boolean => width >= 64 && height >= 44;
 
 interface Item {
   readonly name?: string;
@@ -63,9 +66,8 @@ export function layout(
     .size([width, height])
     .tile(treemapSquarify.ratio(1.3))
     .round(true)
-    .paddingInner(3)
-    .paddingOuter(2)
-    .paddingTop((each) => (each.depth === 1 ? header : 2))(root);
+    .paddingInner((each) => (each.depth === 0 ? 8 : nodes.length > 200 ? 2 : 4))
+    .paddingTop((each) => (each.depth === 1 ? header : 0))(root);
   return (tree.children ?? []).map((each) => ({
     ...boxOf(each),
     name: each.data.name ?? '',
@@ -84,9 +86,11 @@ const boxOf = ({ x0, y0, x1, y1 }: { x0: number; y0: number; x1: number; y1: num
 });
 
 /** Pods fill their node from the bottom, as water does: what is above them is free. */
-function podBoxes(node: PageNode, d: number, { x, y, width, height }: Box): PodBox[] {
+function podBoxes(node: PageNode, d: number, box: Box): PodBox[] {
+  const { x, y, width, height } = box;
   const total = Math.max(node.allocatable[d]!, 1);
-  const inner = { x: x + 1, y: y + 1, width: Math.max(0, width - 2), height: Math.max(0, height - 2) };
+  const top = hasStrip(box) ? strip : 1;
+  const inner = { x: x + 1, y: y + top, width: Math.max(0, width - 2), height: Math.max(0, height - top - 1) };
   const used = node.daemons[d]! + node.pods.reduce((sum, [, count, ...size]) => sum + count * size[d]!, 0);
   const filled = Math.min(1, used / total) * inner.height;
   if (filled < 1 || inner.width < 2) return [];

@@ -1,25 +1,35 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PageCommand, PageNode } from '../snapshot.js';
 import { type Colours, coloursOf } from './colours.js';
-import { cores, gibibytes, perHour, podsOn, used } from './format.js';
-import { type Box, type GroupBox, layout, nodeAt, type NodeBox } from './layout.js';
-import { found, hovered, show, snapshot, view } from './state.js';
+import { cores, count, gibibytes, perHour, podsOn, used } from './format.js';
+import { type Box, type GroupBox, hasStrip, layout, nodeAt, type NodeBox, strip } from './layout.js';
+import { found, hovered, hoveredCommand, show, snapshot, view } from './state.js';
 
-/** Distinguishable with colour blindness (Okabe and Ito). */
-const capacityColours: Readonly<Record<string, string>> = {
-  spot: '#e69f00',
-  'on-demand': '#0072b2',
-  reserved: '#009e73',
+/** Hue and saturation, distinguishable with colour blindness (Okabe and Ito). */
+const capacityHues: Readonly<Record<string, readonly [number, number]>> = {
+  spot: [38, 88],
+  'on-demand': [205, 70],
+  reserved: [163, 60],
+};
+const otherHue = [260, 8] as const;
+
+/** `shade` from 0 to 1: pods of one workload have the same. */
+const capacityColour = (capacityType: string, shade = 0.5): string => {
+  const [hue, saturation] = capacityHues[capacityType] ?? otherHue;
+  return `hsl(${hue} ${saturation}% ${Math.round(46 + shade * 22)}%)`;
 };
 
-const ghostHeight = 44;
+/** New nodes of a command lie over the top of the map, nearest to what describes them. */
+const ghostTop = 30;
+const ghostHeight = 50;
 
 /** The cluster drawn on a canvas: a box for each node, filled by its pods. */
 export function Map() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const { group, resource, node: selected, command: commandId, theme } = view.value;
+  const { group, resource, node: selected, command: pinned, theme } = view.value;
+  const commandId = hoveredCommand.value || pinned;
   const nodes = found.value;
   const command = snapshot.value?.commands.find(({ workflowId }) => workflowId === commandId);
 
@@ -32,10 +42,9 @@ export function Map() {
     return () => observer.disconnect();
   }, []);
 
-  const below = command === undefined || command.launches.length === 0 ? 0 : ghostHeight;
   const groups = useMemo(
-    () => (size.width === 0 ? [] : layout(nodes, { group, resource }, size.width, size.height - below)),
-    [nodes, group, resource, size, below],
+    () => (size.width === 0 ? [] : layout(nodes, { group, resource }, size.width, size.height)),
+    [nodes, group, resource, size],
   );
 
   /** All but what changes while the pointer moves, drawn once. */
@@ -54,6 +63,7 @@ export function Map() {
     context.drawImage(picture, 0, 0);
     context.scale(ratio, ratio);
     const colours = coloursOf(frame.current!);
+    if (command !== undefined) veil(context, size, colours);
     const at = (name: string): NodeBox | undefined => {
       for (const each of groups) for (const box of each.nodes) if (box.node.name === name) return box;
       return undefined;
@@ -64,11 +74,9 @@ export function Map() {
     ] as const) {
       const box = at(name);
       if (box === undefined) continue;
-      context.strokeStyle = colours.accent;
-      context.lineWidth = width;
-      context.strokeRect(box.x, box.y, box.width, box.height);
+      outline(context, box, colours.accent, width);
     }
-    if (command !== undefined) drawMoves(context, command, at, size, colours);
+    if (command !== undefined) drawMoves(context, command, at, size.width, colours);
   }, [picture, hovered.value, selected, command]);
 
   const boxAt = (event: MouseEvent): NodeBox | undefined => {
@@ -82,10 +90,10 @@ export function Map() {
         ref={canvas}
         style={{ width: `${size.width}px`, height: `${size.height}px` }}
         role="img"
-        aria-label={`${nodes.length} nodes; the table view has the same as text`}
+        aria-label={`map of ${count(nodes.length, 'node')}: choose table under “as” to read them`}
         onMouseMove={(event) => (hovered.value = boxAt(event)?.node.name ?? '')}
         onMouseLeave={() => (hovered.value = '')}
-        onClick={(event) => show({ node: boxAt(event)?.node.name ?? '' })}
+        onClick={(event) => show({ node: boxAt(event)?.node.name ?? '', pod: '' })}
       />
       {over === undefined ? null : <Hint node={over} />}
     </div>
@@ -95,26 +103,83 @@ export function Map() {
 function Hint({ node }: { readonly node: PageNode }) {
   const [cpu, memory] = used(node);
   return (
-    <div class="hint" role="status">
-      <b>{node.name}</b> {node.type} {node.capacityType} in {node.zone}, {perHour(node.pricePerHour)}, {node.state}
+    <div class="hint">
+      <b>{node.name}</b> {node.type} {node.capacityType} in {node.zone}, {perHour(node.pricePerHour)},{' '}
+      {[node.state, ...node.marks].join(', ')}
       <br />
-      {podsOn(node)} pods; CPU {cores(cpu)} of {cores(node.allocatable[0])}, memory {gibibytes(memory)} of{' '}
+      {count(podsOn(node), 'pod')}; CPU {cores(cpu)} of {cores(node.allocatable[0])}, memory {gibibytes(memory)} of{' '}
       {gibibytes(node.allocatable[1])}
       {node.waits === undefined ? null : (
         <>
           <br />
-          {node.waits}
+          waits: {node.waits}
         </>
       )}
     </div>
   );
 }
 
-/** Hues by workload: the same in every node and at every visit. */
-function hueOf(name: string): number {
+/** What the colours and marks mean, of those that are there. */
+export function Legend() {
+  const nodes = found.value;
+  const types = [...new Set(nodes.map(({ capacityType }) => capacityType))].sort();
+  const has = (is: (node: PageNode) => boolean): boolean => nodes.some(is);
+  return (
+    <p class="legend">
+      {types.map((type) => (
+        <span key={type}>
+          <i style={{ background: capacityColour(type) }} /> {type || 'unknown'}
+        </span>
+      ))}
+      <span>
+        <i class="daemon" /> DaemonSets
+      </span>
+      <span>
+        <i class="free" /> free
+      </span>
+      {has(isStarting) ? (
+        <span>
+          <i class="starting" /> starting
+        </span>
+      ) : null}
+      {has(({ state }) => state === 'draining') ? (
+        <span>
+          <i class="draining" /> draining
+        </span>
+      ) : null}
+      {has(({ state }) => state === 'not ready') ? (
+        <span>
+          <i class="not-ready" /> not ready
+        </span>
+      ) : null}
+      {shownMarks
+        .filter((mark) => has(({ marks }) => marks.includes(mark)))
+        .map((mark) => (
+          <span key={mark}>
+            <i class="badge" aria-hidden="true">
+              {markLetters[mark]}
+            </i>{' '}
+            {mark}
+          </span>
+        ))}
+    </p>
+  );
+}
+
+const isStarting = ({ state }: PageNode): boolean => state !== 'ready' && state !== 'not ready' && state !== 'draining';
+
+/** By urgency: a node shows the first that it has. What is reserved has its colour. */
+const markLetters = {
+  ...{ interrupted: 'I', drifted: 'D', tainted: 'T', waiting: 'W', paused: 'P' },
+  'do-not-disrupt': 'N',
+} as const satisfies Partial<Record<PageNode['marks'][number], string>>;
+const shownMarks = Object.keys(markLetters) as (keyof typeof markLetters)[];
+
+/** From 0 to 1 by workload: the same in every node and at every visit. */
+function shadeOf(name: string): number {
   let hash = 7;
   for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) % 3600;
-  return hash / 10;
+  return (hash % 7) / 6;
 }
 
 function drawn(groups: readonly GroupBox[], { width, height }: { width: number; height: number }, colours: Colours) {
@@ -124,104 +189,160 @@ function drawn(groups: readonly GroupBox[], { width, height }: { width: number; 
   picture.height = Math.max(1, height * ratio);
   const context = picture.getContext('2d')!;
   context.scale(ratio, ratio);
-  const workloads = snapshot.value?.workloads ?? [];
-  const fills = workloads.map((name) => `hsl(${hueOf(name)} 45% 62%)`);
-  context.font = '12px system-ui, sans-serif';
+  const shades = (snapshot.value?.workloads ?? []).map(shadeOf);
   context.textBaseline = 'middle';
   for (const group of groups) {
-    context.fillStyle = colours.text;
     const price = group.nodes.reduce((sum, { node }) => sum + node.pricePerHour, 0);
-    write(
-      context,
-      `${group.name}  ${group.nodes.length} nodes, ${perHour(price)}`,
-      group.x + 4,
-      group.y + 10,
-      group.width - 8,
-    );
-    for (const box of group.nodes) drawNode(context, box, fills, colours);
+    context.font = '600 13px system-ui, sans-serif';
+    context.fillStyle = colours.text;
+    const end = write(context, group.name, group.x + 1, group.y + 10, group.width * 0.6);
+    context.font = '12px system-ui, sans-serif';
+    context.fillStyle = colours.muted;
+    const rest = `${count(group.nodes.length, 'node')}, ${perHour(price)}`;
+    write(context, rest, end + 8, group.y + 10, group.x + group.width - end - 10);
+    for (const box of group.nodes) drawNode(context, box, shades, colours);
   }
   return picture;
 }
 
-function drawNode(context: CanvasRenderingContext2D, box: NodeBox, fills: readonly string[], colours: Colours): void {
+function drawNode(context: CanvasRenderingContext2D, box: NodeBox, shades: readonly number[], colours: Colours): void {
   const { node, pods, x, y, width, height } = box;
   context.fillStyle = colours.node;
   context.fillRect(x, y, width, height);
-  context.globalAlpha = node.state === 'draining' ? 0.45 : 1;
   for (const pod of pods) {
-    context.fillStyle = pod.workload < 0 ? colours.daemon : (fills[pod.workload] ?? colours.muted);
+    context.fillStyle = pod.workload < 0 ? colours.daemon : capacityColour(node.capacityType, shades[pod.workload]);
     context.fillRect(pod.x, pod.y, Math.max(0.5, pod.width), Math.max(0.5, pod.height));
   }
-  context.globalAlpha = 1;
-  context.fillStyle = capacityColours[node.capacityType] ?? colours.muted;
-  context.fillRect(x, y, width, Math.min(3, height));
+  if (node.state === 'draining') hatch(context, box, colours.card);
   markNode(context, box, colours);
-  if (width > 70 && height > 26) {
+}
+
+/** Dashes for a node that starts, a red edge for one that is not ready, a letter for what a disruption concerns. */
+function markNode(context: CanvasRenderingContext2D, { node, ...box }: NodeBox, colours: Colours): void {
+  const { x, y, width, height } = box;
+  if (isStarting(node)) {
+    context.setLineDash([4, 3]);
+    outline(context, box, colours.muted, 1.5);
+    context.setLineDash([]);
+  } else if (node.state === 'not ready') outline(context, box, colours.alarm, 2);
+  const mark = shownMarks.find((one) => node.marks.includes(one));
+  if (mark !== undefined && width >= 16 && height >= 16) {
+    context.fillStyle = colours.card;
+    context.strokeStyle = colours.text;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.arc(x + width - 9, y + 9, 6.5, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
     context.fillStyle = colours.text;
-    write(context, node.type, x + 4, y + 12, width - 8);
+    context.font = '700 9px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.fillText(markLetters[mark], x + width - 9, y + 9.5);
+    context.textAlign = 'left';
   }
+  if (!hasStrip(box)) return;
+  context.fillStyle = colours.muted;
+  context.font = '11px system-ui, sans-serif';
+  const state = [mark ?? '', node.state === 'ready' ? '' : node.state].find((text) => text !== '') ?? '';
+  const label = [node.type, width > 220 ? node.name : '', width > 120 ? state : ''].filter((text) => text !== '');
+  write(context, label.join('  ·  '), x + 5, y + strip / 2 + 1, width - (mark === undefined ? 10 : 24));
 }
 
-/** Dashes for a node that starts or goes, a red edge for one that is not ready, a dot for one that a disruption concerns. */
-function markNode(
-  context: CanvasRenderingContext2D,
-  { node, x, y, width, height }: Box & { node: PageNode },
-  colours: Colours,
-): void {
-  const isOdd = node.state !== 'ready';
-  context.strokeStyle = node.state === 'not ready' ? colours.alarm : colours.line;
-  context.lineWidth = isOdd ? 1.5 : 1;
-  context.setLineDash(isOdd && node.state !== 'not ready' ? [4, 3] : []);
-  context.strokeRect(x + 0.5, y + 0.5, Math.max(0, width - 1), Math.max(0, height - 1));
-  context.setLineDash([]);
-  if (node.marks.length === 0 || width < 10 || height < 10) return;
-  context.fillStyle = node.marks.includes('drifted') ? colours.alarm : colours.accent;
+function outline(context: CanvasRenderingContext2D, box: Box, colour: string, lineWidth: number): void {
+  context.strokeStyle = colour;
+  context.lineWidth = lineWidth;
+  const half = lineWidth / 2;
+  context.strokeRect(
+    box.x + half,
+    box.y + half,
+    Math.max(0, box.width - lineWidth),
+    Math.max(0, box.height - lineWidth),
+  );
+}
+
+function hatch(context: CanvasRenderingContext2D, { x, y, width, height }: Box, colour: string): void {
+  context.save();
   context.beginPath();
-  context.arc(x + width - 6, y + 8, 3, 0, 2 * Math.PI);
-  context.fill();
+  context.rect(x, y, width, height);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 3;
+  context.beginPath();
+  for (let at = -height; at < width; at += 9) {
+    context.moveTo(x + at, y + height);
+    context.lineTo(x + at + height, y);
+  }
+  context.stroke();
+  context.restore();
 }
 
-function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, width: number): void {
-  if (width < 20) return;
-  let shown = text;
+/** Writes as much of the text as fits, and gives where it ends. */
+function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, width: number): number {
+  if (width < 20) return x;
+  // No letter is narrower than two pixels: long names are not measured letter by letter.
+  let shown = text.length > width / 2 ? `${text.slice(0, width / 2)}…` : text;
   while (shown.length > 1 && context.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
   context.fillText(shown, x, y);
+  return x + context.measureText(shown).width;
 }
 
-/** New nodes as dashed boxes at the bottom, and an arrow for each pod that moves. */
+/** Fades all that a command does not concern. */
+function veil(
+  context: CanvasRenderingContext2D,
+  { width, height }: { width: number; height: number },
+  { card }: Colours,
+) {
+  context.globalAlpha = 0.55;
+  context.fillStyle = card;
+  context.fillRect(0, 0, width, height);
+  context.globalAlpha = 1;
+}
+
+/** New nodes as dashed boxes over the map, and an arrow for each pod that moves. */
 function drawMoves(
   context: CanvasRenderingContext2D,
   { nodes, launches, moves }: PageCommand,
   at: (name: string) => NodeBox | undefined,
-  { width, height }: { width: number; height: number },
+  width: number,
   colours: Colours,
 ): void {
   const ghosts = new globalThis.Map<string, Box>();
-  launches.forEach(({ name, type, pods, pricePerHour }, i) => {
-    const each = Math.min(220, width / launches.length);
-    const box = { x: i * each + 2, y: height - ghostHeight + 4, width: each - 4, height: ghostHeight - 6 };
+  launches.forEach(({ name, type, pods, capacityType, pricePerHour }, i) => {
+    const each = Math.min(230, width / launches.length);
+    const box = { x: i * each + 6, y: ghostTop, width: each - 8, height: ghostHeight };
     ghosts.set(name, box);
+    context.fillStyle = colours.card;
+    context.fillRect(box.x, box.y, box.width, box.height);
     context.setLineDash([5, 4]);
-    context.strokeStyle = colours.accent;
-    context.lineWidth = 2;
-    context.strokeRect(box.x, box.y, box.width, box.height);
+    outline(context, box, colours.accent, 2);
     context.setLineDash([]);
     context.fillStyle = colours.text;
-    write(context, `${name}: ${type}`, box.x + 6, box.y + 12, box.width - 12);
-    write(context, `${pods} pods, ${perHour(pricePerHour)}`, box.x + 6, box.y + 28, box.width - 12);
+    context.font = '600 12px system-ui, sans-serif';
+    write(context, `${name}: ${type}`, box.x + 8, box.y + 16, box.width - 16);
+    context.font = '12px system-ui, sans-serif';
+    write(
+      context,
+      `${count(pods, 'pod')}, ${capacityType}, ${perHour(pricePerHour)}`,
+      ...([box.x + 8, box.y + 34, box.width - 16] as const),
+    );
   });
-  const centre = (box: Box): readonly [number, number] => [box.x + box.width / 2, box.y + box.height / 2];
   for (const box of nodes.map(at)) {
-    if (box === undefined) continue;
-    context.strokeStyle = colours.alarm;
-    context.lineWidth = 2.5;
-    context.strokeRect(box.x, box.y, box.width, box.height);
+    if (box !== undefined) outline(context, box, colours.alarm, 2.5);
   }
-  for (const { from, to } of moves) {
+  moves.forEach(({ from, to }, i) => {
     const source = at(from);
-    const target = ghosts.get(to) ?? at(to);
-    if (source !== undefined && target !== undefined) arrow(context, centre(source), centre(target), colours.accent);
-  }
+    const ghost = ghosts.get(to);
+    const target = ghost ?? at(to);
+    if (source === undefined || target === undefined) return;
+    // Beside each other, so that pods with the same way are still several.
+    const aside = ((i % 9) - 4) * 5;
+    const start = [source.x + source.width / 2, source.y + source.height / 2 + aside] as const;
+    const end = [
+      target.x + target.width / 2 + aside,
+      target.y + target.height / (ghost === undefined ? 2 : 1),
+    ] as const;
+    arrow(context, start, end, colours.accent);
+  });
 }
 
 function arrow(

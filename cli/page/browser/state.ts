@@ -1,4 +1,5 @@
 import { computed, effect, signal } from '@preact/signals';
+import { printable } from '../../../core/text.js';
 import type { PageChange, PageNode, PageSnapshot } from '../snapshot.js';
 import { changed, hashOf, type View, viewOf } from './view.js';
 
@@ -7,7 +8,13 @@ export const snapshot = signal<PageSnapshot | undefined>(undefined);
 /** Since when the stream is broken, milliseconds; undefined while it is open, and in a file. */
 export const brokenSince = signal<number | undefined>(undefined);
 export const isFile = signal(false);
-export const hovered = signal<string>('');
+/** Name of the node, and id of the command, that the pointer is on; empty for none. */
+export const hovered = signal('');
+export const hoveredCommand = signal('');
+/** Paper gets the table. */
+export const isPrinting = signal(false);
+addEventListener('beforeprint', () => (isPrinting.value = true));
+addEventListener('afterprint', () => (isPrinting.value = false));
 
 export const show = (change: Partial<View>): void => void (view.value = { ...view.value, ...change });
 
@@ -37,19 +44,23 @@ export const found = computed<readonly PageNode[]>(() => {
 
 export const selected = computed(() => snapshot.value?.nodes.find(({ name }) => name === view.value.node));
 
+/** What the operator sends. Characters that change the direction of the text after them are shown, not obeyed. */
+export const parsed = (text: string): unknown =>
+  JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
+
 /** Reads the snapshot in the page, or the server's, and follows its changes. */
 export function connect(): void {
   const inside = document.getElementById('snapshot')?.textContent ?? '';
   if (inside.trim() !== '') {
     isFile.value = true;
-    snapshot.value = JSON.parse(inside) as PageSnapshot;
+    snapshot.value = parsed(inside) as PageSnapshot;
     return;
   }
   const stream = new EventSource('api/v1/stream');
   const read = async (): Promise<void> => {
     const response = await fetch('api/v1/snapshot');
     if (!response.ok) throw new Error(await response.text());
-    snapshot.value = (await response.json()) as PageSnapshot;
+    snapshot.value = parsed(await response.text()) as PageSnapshot;
   };
   stream.addEventListener('open', () => {
     // Changes were missed while it was broken.
@@ -61,6 +72,6 @@ export function connect(): void {
   stream.addEventListener('error', () => (brokenSince.value ??= Date.now()));
   stream.addEventListener('message', ({ data }) => {
     const { value: page } = snapshot;
-    if (page !== undefined) snapshot.value = changed(page, JSON.parse(data as string) as PageChange);
+    if (page !== undefined) snapshot.value = changed(page, parsed(data as string) as PageChange);
   });
 }

@@ -1,36 +1,50 @@
 import type { PageChange, PageSnapshot } from '../snapshot.js';
 
-export const groupings = ['pool', 'zone', 'type', 'capacityType', 'state'] as const;
-export const areas = ['cpu', 'memory', 'gpu'] as const;
-export const views = ['map', 'table'] as const;
+/** What can be chosen, with its text. */
+export const groupings = {
+  pool: 'NodePool',
+  zone: 'zone',
+  type: 'instance type',
+  capacityType: 'capacity type',
+  state: 'state',
+} as const;
+export const areas = { cpu: 'CPU', memory: 'memory', gpu: 'GPUs' } as const;
+export const views = { map: 'map', table: 'table' } as const;
+export const themes = { auto: 'as the system', light: 'light', dark: 'dark' } as const;
 
 /** What is looked at: the whole of it is in the address, so that a link shows the same. */
 export interface View {
-  readonly view: (typeof views)[number];
-  readonly group: (typeof groupings)[number];
-  readonly resource: (typeof areas)[number];
+  readonly view: keyof typeof views;
+  readonly group: keyof typeof groupings;
+  readonly resource: keyof typeof areas;
   readonly search: string;
   /** Name of the node in the drawer; empty for none. */
   readonly node: string;
+  /** Namespace and name of the pod in the drawer, if there is no node. */
+  readonly pod: string;
   /** Id of the command whose moves are drawn; empty for none. */
   readonly command: string;
-  readonly theme: 'auto' | 'light' | 'dark';
+  readonly theme: keyof typeof themes;
 }
 
-const initial: View = { view: 'map', group: 'pool', resource: 'cpu', search: '', node: '', command: '', theme: 'auto' };
+const initial: View = {
+  ...{ view: 'map', group: 'pool', resource: 'cpu', theme: 'auto' },
+  ...{ search: '', node: '', pod: '', command: '' },
+};
 
 export function viewOf(hash: string): View {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
-  const one = <T extends string>(key: keyof View, allowed: readonly T[]): T | undefined =>
-    allowed.find((value) => value === given.get(key));
+  const one = <T extends string>(key: keyof View, allowed: Readonly<Record<T, string>>): T | undefined =>
+    (Object.keys(allowed) as T[]).find((value) => value === given.get(key));
   return {
     view: one('view', views) ?? initial.view,
     group: one('group', groupings) ?? initial.group,
     resource: one('resource', areas) ?? initial.resource,
     search: given.get('search') ?? '',
     node: given.get('node') ?? '',
+    pod: given.get('pod') ?? '',
     command: given.get('command') ?? '',
-    theme: one('theme', ['light', 'dark'] as const) ?? 'auto',
+    theme: one('theme', themes) ?? initial.theme,
   };
 }
 

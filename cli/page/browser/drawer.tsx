@@ -1,0 +1,161 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { PageNode, PageSnapshot } from '../snapshot.js';
+import { ageText, cores, count, gibibytes, minuteText, perHour, perMonth, quoted, used } from './format.js';
+import { Orders, Section, WorkflowLink } from './parts';
+import { isFile, parsed, selected, show, view } from './state.js';
+
+interface NodePod {
+  readonly name: string;
+  readonly requests: readonly [number, number, number];
+  readonly isDaemon: boolean;
+}
+interface Why {
+  readonly answer: string;
+  readonly details: readonly string[];
+}
+interface Life {
+  readonly lines: readonly { readonly at: string; readonly what: string; readonly workflowId?: string }[];
+}
+
+/** An answer of the API; empty while it is read. */
+function useAnswer<T>(path: string): { readonly value?: T; readonly problem?: string } {
+  const [answer, setAnswer] = useState<{ readonly value?: T; readonly problem?: string }>({});
+  useEffect(() => {
+    setAnswer({});
+    const stop = new AbortController();
+    const read = async (): Promise<void> => {
+      const response = await fetch(`api/v1/${path}`, { signal: stop.signal });
+      if (response.ok) setAnswer({ value: parsed(await response.text()) as T });
+      else setAnswer({ problem: await response.text() });
+    };
+    read().catch((error: unknown) => {
+      if (!stop.signal.aborted) setAnswer({ problem: `The operator does not answer: ${String(error)}` });
+    });
+    return () => stop.abort();
+  }, [path]);
+  return answer;
+}
+
+const encoded = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
+
+/** All about the node, or the waiting pod, that was chosen. */
+export function Drawer({ page }: { readonly page: PageSnapshot }) {
+  const { node: name, pod } = view.value;
+  const node = selected.value;
+  const kind = name === '' ? 'pod' : 'node';
+  return (
+    <aside aria-label={`${kind} ${name || pod}`}>
+      <button class="close" aria-label="close" onClick={() => show({ node: '', pod: '' })}>
+        ×
+      </button>
+      <h2 aria-live="polite">{name || pod}</h2>
+      {kind === 'node' ? <Facts node={node} page={page} /> : null}
+      {isFile.value ? (
+        <p class="muted">Reasons, history and pods are read from the operator: this file does not have them.</p>
+      ) : kind === 'pod' ? (
+        <WhySection title="Why it waits" path={`pods/${encoded(pod)}/why`} />
+      ) : (
+        <>
+          <WhySection title="Why it is here" path={`nodes/${encoded(name)}/why`} />
+          <LifeSection path={`nodes/${encoded(name)}/history`} />
+          <PodsSection path={`nodes/${encoded(name)}/pods`} />
+        </>
+      )}
+      <Section title="Commands">
+        <Orders
+          orders={
+            kind === 'pod'
+              ? [`stowage why ${quoted(`pod/${pod}`)}`]
+              : [
+                  `stowage why ${quoted(`node/${name}`)}`,
+                  `stowage history node ${quoted(name)}`,
+                  `stowage hold ${quoted(name)} --because '...'`,
+                  `stowage pause --node ${quoted(name)} --because '...'`,
+                ]
+          }
+        />
+      </Section>
+    </aside>
+  );
+}
+
+function Facts({ node, page }: { readonly node: PageNode | undefined; readonly page: PageSnapshot }) {
+  if (node === undefined) return <p>It is gone, or has no NodeClaim.</p>;
+  const [cpu, memory, gpus] = used(node);
+  const stays = page.stays.filter(({ nodes }) => nodes.includes(node.name));
+  const rows: readonly (readonly [string, string])[] = [
+    ['state', [node.state, ...node.marks].join(', ')],
+    ['price', `${perHour(node.pricePerHour)}, ${perMonth(node.pricePerHour)}`],
+    ['instance', `${node.type} ${node.capacityType} in ${node.zone}`],
+    ['NodePool', node.pool],
+    ['NodeClaim', node.claim],
+    ['age', ageText(page.at - node.created)],
+    ['CPU', `${cores(cpu)} of ${cores(node.allocatable[0])} requested`],
+    ['memory', `${gibibytes(memory)} of ${gibibytes(node.allocatable[1])} requested`],
+    ...(node.allocatable[2] === 0 ? [] : [['GPUs', `${gpus} of ${node.allocatable[2]} requested`] as const]),
+    ...(node.waits === undefined ? [] : [['waits', node.waits] as const]),
+    ...stays.map(({ why }) => ['stays', why] as const),
+  ];
+  return (
+    <dl>
+      {rows.map(([term, text]) => (
+        <div key={`${term} ${text}`}>
+          <dt>{term}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function WhySection({ title, path }: { readonly title: string; readonly path: string }) {
+  const { value, problem } = useAnswer<Why>(path);
+  return (
+    <Section title={title}>
+      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : <p>{value.answer}</p>}
+      <ul>
+        {value?.details.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function LifeSection({ path }: { readonly path: string }) {
+  const { value, problem } = useAnswer<Life>(path);
+  return (
+    <Section title="Its life">
+      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : null}
+      <ol class="life">
+        {value?.lines.map(({ at, what, workflowId }) => (
+          <li key={`${at} ${what}`}>
+            <time>{minuteText(at, 19)}</time>
+            <div>
+              {what} <WorkflowLink workflowId={workflowId} />
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function PodsSection({ path }: { readonly path: string }) {
+  const { value, problem } = useAnswer<readonly NodePod[]>(path);
+  return (
+    <Section title={value === undefined ? 'Pods' : count(value.length, 'pod')}>
+      {value === undefined ? <p class="muted">{problem ?? 'Reading…'}</p> : null}
+      <ul class="rows">
+        {value?.map(({ name: pod, requests: [cpu, memory], isDaemon }) => (
+          <li key={pod} class={isDaemon ? 'muted' : ''}>
+            <span>{pod}</span>
+            <span class="muted">
+              {cores(cpu)} CPU, {gibibytes(memory)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
