@@ -113,7 +113,7 @@ describe('the workflow that an order about a node goes to', () => {
     ['retry', [found('consolidate', 'draining'), found('terminate', 'draining')], 'prod/terminate/1'],
     ['expedite', [found('consolidate', 'validating')], 'prod/consolidate/1'],
   ];
-  test.each(cases)('for %s with %j running', (order, all, expected) => {
+  test.each(cases)('for %s with %j running is %s', (order, all, expected) => {
     expect(chooseWorkflow('node-1', order, all)).toBe(expected);
   });
 

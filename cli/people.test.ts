@@ -32,8 +32,8 @@ describe('the scope of a pause', () => {
   });
 
   test.each([
-    ['nothing', {}, 'say what: --cluster, --nodepool NAME, --node NAME or --reason REASON'],
-    ['two things', { cluster: true, node: 'n1' }, /^give one of/],
+    ['no scope', {}, 'say what: --cluster, --nodepool NAME, --node NAME or --reason REASON'],
+    ['a cluster and a node', { cluster: true, node: 'n1' }, /^give one of/],
     ['a node and a reason', { node: 'n1', reason: 'Empty' as const }, /^give one of/],
   ])('%s is refused', (_name, options, message) => {
     expect(() => pauseScopeOf(options)).toThrow(message);
@@ -45,12 +45,12 @@ describe('usage errors of orders, before anything is sent', () => {
 
   test.each([
     [
-      'a length that is none',
+      'an invalid --for',
       [...cluster, '--cluster', '--because', 'x', '--for', 'soon'],
       /--for: "soon" is not a duration/,
     ],
     [
-      'no time',
+      'a --for of 0s',
       [...cluster, '--cluster', '--because', 'x', '--for', '0s'],
       /--for: "0s" is not allowed: give more than 0s/,
     ],
@@ -59,7 +59,7 @@ describe('usage errors of orders, before anything is sent', () => {
     await expect(pause(args)).rejects.toThrow(message);
   });
 
-  test('the other commands', async () => {
+  test('of history, report and expedite name the argument and what is allowed', async () => {
     await expect(history([...cluster, 'pod', 'a'])).rejects.toThrow(
       /'pod' is invalid for argument 'kind'. Allowed choices are node/,
     );

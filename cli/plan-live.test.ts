@@ -81,7 +81,7 @@ describe('stowage plan: usage errors before anything is read', () => {
     [['--cloud-provider', 'kwok'], /CLUSTER_NAME \(--cluster-name\) is missing/],
     [['--cluster-name', 'c', '--cloud-provider', 'gcp'], /CLOUD_PROVIDER \(--cloud-provider\) "gcp"/],
     [['--cluster-name', 'c', '--cloud-provider', 'kwok', '--kubeconfig', 'nowhere'], /nowhere/],
-  ])('%#', async (args, message) => {
+  ])('of stowage plan %j', async (args, message) => {
     await expect(planLive(args)).rejects.toThrow(message);
   });
 });

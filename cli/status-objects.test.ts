@@ -34,27 +34,32 @@ describe('status: unplaced pods', () => {
   });
 
   test.each<[string, readonly KubernetesEvent[], readonly NodeClaim[], number]>([
-    ['one that a NodeClaim is on its way for since then', [said('x', refused, 1), said('x', placed, 1)], [claim()], 0],
-    ['one whose NodeClaim is gone', [said('x', refused, 1), said('x', placed, 2)], [], 1],
     [
-      'one whose NodeClaim is going',
+      'without a pod that was nominated to a NodeClaim since it was refused',
+      [said('x', refused, 1), said('x', placed, 1)],
+      [claim()],
+      0,
+    ],
+    ['with a pod whose NodeClaim is gone', [said('x', refused, 1), said('x', placed, 2)], [], 1],
+    [
+      'with a pod whose NodeClaim is being deleted',
       [said('x', refused, 1), said('x', placed, 2)],
       [claim({ deletionTimestamp: '2026-11-23T10:00:03Z' })],
       1,
     ],
     [
-      'one that a NodeClaim names, without an event of it',
+      'without a pod that a newer NodeClaim was planned for, though no event says so',
       [said('x', refused, 1)],
       [claim({ creationTimestamp: '2026-11-23T10:00:01Z', annotations: { [annotations.plannedPods]: 'shop/x' } })],
       0,
     ],
     [
-      'one that was refused after the NodeClaim that names it',
+      'with a pod that was refused after its NodeClaim was created',
       [said('x', refused, 2)],
       [claim({ creationTimestamp: '2026-11-23T10:00:01Z', annotations: { [annotations.plannedPods]: 'shop/x' } })],
       1,
     ],
-    ['one that was refused after that', [said('x', placed, 1), said('x', refused, 2)], [claim()], 1],
+    ['with a pod that was refused after it was nominated', [said('x', placed, 1), said('x', refused, 2)], [claim()], 1],
   ])('%s', (_name, events, claims, rows) => {
     expect(unplacedRows([pending('x')], claims, events)).toHaveLength(rows);
   });

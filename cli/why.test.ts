@@ -21,20 +21,24 @@ const answer = (known: Partial<ClaimKnown>): string =>
 describe('why: the answer comes first', () => {
   test.each<[string, Partial<ClaimKnown>, string]>([
     [
-      'it stays',
+      'stays',
       { verdict: { verdict: 'stays', why: 'pod shop/db is marked do-not-disrupt' } },
       'stays: pod shop/db is marked do-not-disrupt',
     ],
     [
-      'it may go',
+      'may go',
       { verdict: { verdict: 'may go', why: 'nothing forbids it, and …' } },
       'may go: nothing forbids it, and …',
     ],
-    ['it is being disrupted', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is being disrupted: Empty: w'],
-    ['no worker answers', { verdict: { unknown: 'no worker' } }, 'is ready; whether it may go is not known: no worker'],
-    ['no worker is asked', {}, 'is ready'],
+    ['is being disrupted', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is being disrupted: Empty: w'],
     [
-      'it cannot be launched',
+      'is ready, where no worker answers',
+      { verdict: { unknown: 'no worker' } },
+      'is ready; whether it may go is not known: no worker',
+    ],
+    ['is ready, where no worker is asked', {}, 'is ready'],
+    [
+      'cannot be launched',
       {
         claim: claim([
           {
@@ -45,13 +49,9 @@ describe('why: the answer comes first', () => {
       },
       'is not ready yet: Launched is Unknown: InsufficientCapacity: no g5.xlarge in us-west-2a',
     ],
+    ['has launched and not registered', { claim: claim(holds('Launched')) }, 'is not ready yet: Registered is not set'],
     [
-      'it has launched and not registered',
-      { claim: claim(holds('Launched')) },
-      'is not ready yet: Registered is not set',
-    ],
-    [
-      'it is being terminated',
+      'is being terminated',
       {
         claim: claim(ready, { deletionTimestamp: at }),
         workflows: [workflow({ waitingFor: 'pods to leave', until: at })],
@@ -59,19 +59,19 @@ describe('why: the answer comes first', () => {
       `is being terminated: draining, waits for pods to leave until ${at}`,
     ],
     [
-      'it is being deleted, and what terminated it is over',
+      'is being deleted, and its termination workflow has ended',
       { claim: claim(ready, { deletionTimestamp: at }), workflows: [workflow({ state: 'completed' })] },
       'is being deleted',
     ],
     [
-      'it is being deleted, and what terminates it fails',
+      'is being deleted, and its termination workflow failed',
       {
         claim: claim(ready, { deletionTimestamp: at }),
         workflows: [workflow({ state: 'failed', phase: 'starting', failure: 'patch Node n1: forbidden' })],
       },
       'is being deleted, and its termination failed, which is started again within two minutes: patch Node n1: forbidden',
     ],
-  ])('%s', (_name, known, expected) => {
+  ])('for a node that %s', (_name, known, expected) => {
     expect(answer(known)).toBe(expected);
   });
 

@@ -21,13 +21,13 @@ test('an interruption annotation of a NodeClaim is read back as written', () => 
 });
 
 test.each([
-  ['a hint', '{"kind":"rebalance_recommendation","at":1}'],
-  ['what a status check says again in a minute', '{"kind":"instance_status","at":1}'],
-  ['a kind that no cloud has', '{"kind":"mine","at":1}'],
-  ['a time that no date has', '{"kind":"spot_interrupted","at":1e300}'],
-  ['no kind', '{"at":1}'],
+  ['a rebalance recommendation', '{"kind":"rebalance_recommendation","at":1}'],
+  ['an instance status, which is polled again in a minute', '{"kind":"instance_status","at":1}'],
+  ['an unknown kind', '{"kind":"mine","at":1}'],
+  ['a time out of range', '{"kind":"spot_interrupted","at":1e300}'],
+  ['an annotation without a kind', '{"at":1}'],
   ['null', 'null'],
-  ['no JSON', '{'],
+  ['invalid JSON', '{'],
 ])('%s is no interruption annotation', (_what, text) => {
   expect(noteIn(text)).toBeUndefined();
 });

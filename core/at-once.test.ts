@@ -28,8 +28,8 @@ test('sequential work: a failure does not stop what follows', async () => {
 
 test.each([
   ['a value', 7],
-  ['nothing', undefined],
-  ['a no', false],
+  ['undefined', undefined],
+  ['false', false],
 ])('%s is computed once, when it is needed', (_, value) => {
   let asked = 0;
   const answer = once(() => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { hashDrifted, migratedStamp } from './drift-hash.js';
 
 // Rule `drift/hashes`.
-describe('hashDrifted compares a claim with its NodePool', () => {
+describe('hashDrifted compares a claim with its NodePool of hash b, version v2', () => {
   const current = { hash: 'b', version: 'v2' };
 
   test.each([
@@ -11,7 +11,7 @@ describe('hashDrifted compares a claim with its NodePool', () => {
     [{ hash: 'a', version: 'v1' }, false],
     [{ hash: undefined, version: 'v2' }, false],
     [{ hash: 'a', version: undefined }, false],
-  ])('of %j', (claim, drifted) => {
+  ])('a claim with %j has drifted: %s', (claim, drifted) => {
     expect(hashDrifted(claim, current)).toBe(drifted);
   });
 

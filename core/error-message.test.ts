@@ -23,7 +23,7 @@ describe('the message of an error', () => {
     ['Failed: workflow not found', serviceError('Failed: workflow not found', grpc)],
     ['Failed to query Workflow', serviceError('Failed to query Workflow')],
     ['Failed', new Error('Failed', { cause: grpc })],
-  ])('%s', (message, error) => {
+  ])('"%s" is the message of %p', (message, error) => {
     expect(messageOf(error)).toBe(message);
   });
 

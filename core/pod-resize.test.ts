@@ -21,17 +21,17 @@ const infeasible = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasi
 // Rule `scheduling/pod-requests`.
 describe('the requests of a container that is resized in place', () => {
   test.each<[string, Pod, string]>([
-    ['what it had, while it shrinks', pod('1', has('2', '2')), '2'],
-    ['what it still has, once less is allocated', pod('1', has('1', '2')), '2'],
-    ['what it will have, while it grows', pod('3', has('1', '1')), '3'],
-    ['what it has, where it cannot grow', pod('3', has('1', '1'), infeasible), '1'],
-    ['what it asks for, where nothing is in effect', pod('1', { allocatedResources: { cpu: '2' } }), '1'],
-    ['what it asks for, where the rest cannot be read', pod('1', has('many', 'some')), '1'],
-  ])('%s', (_, resized, expected) => {
+    ['the old amount, while it shrinks', pod('1', has('2', '2')), '2'],
+    ['the actual amount, once less is allocated', pod('1', has('1', '2')), '2'],
+    ['the new amount, while it grows', pod('3', has('1', '1')), '3'],
+    ['the old amount, where the resize is infeasible', pod('3', has('1', '1'), infeasible), '1'],
+    ['the amount in the spec, where the status has no actual one', pod('1', { allocatedResources: { cpu: '2' } }), '1'],
+    ['the amount in the spec, where the status cannot be parsed', pod('1', has('many', 'some')), '1'],
+  ])('are %s', (_, resized, expected) => {
     expect(withResizedRequests(resized).spec.containers[0]!.resources!.requests).toEqual({ cpu: expected });
   });
 
-  test('of a sidecar are the largest of its amounts too', () => {
+  test('of a sidecar are computed as those of a container', () => {
     const base = pod('1', {});
     const sidecars = {
       ...base,
@@ -62,11 +62,11 @@ describe('the requests of a pod with pod-level resources that is resized in plac
     };
   };
   test.each<[string, Pod, string]>([
-    ['what it had, while it shrinks', whole('500m', '6', '6'), '6'],
-    ['what it still has, once less is allocated', whole('500m', '500m', '6'), '6'],
-    ['what it will have, while it grows', whole('3', '1', '1'), '3'],
-    ['what it has, where it cannot grow', whole('3', '1', '1', infeasible), '1'],
-  ])('%s', (_, resized, expected) => {
+    ['the old amount, while it shrinks', whole('500m', '6', '6'), '6'],
+    ['the actual amount, once less is allocated', whole('500m', '500m', '6'), '6'],
+    ['the new amount, while it grows', whole('3', '1', '1'), '3'],
+    ['the old amount, where the resize is infeasible', whole('3', '1', '1', infeasible), '1'],
+  ])('are %s', (_, resized, expected) => {
     expect(withResizedRequests(resized).spec.resources?.requests).toEqual({ cpu: expected });
   });
 

@@ -66,17 +66,21 @@ describe('an owner is compared by kind and API group (provisioning/owner-kinds)'
   });
 });
 
-describe('pods that wait for a node (provisioning/pending-pods)', () => {
+describe('whether a pod waits for a node (provisioning/pending-pods)', () => {
   test.each<[string, PodParts, { unassigned: boolean; pending: boolean; provisionable: boolean }]>([
-    ['found unschedulable', { status: unschedulable }, { unassigned: true, pending: true, provisionable: true }],
     [
-      'nominated to a node',
+      'that kube-scheduler found unschedulable',
+      { status: unschedulable },
+      { unassigned: true, pending: true, provisionable: true },
+    ],
+    [
+      'that is nominated to a node',
       { status: { ...unschedulable, nominatedNodeName: 'n' } },
       { unassigned: true, pending: true, provisionable: false },
     ],
-    ['not looked at yet', {}, { unassigned: true, pending: false, provisionable: false }],
+    ['that kube-scheduler has not tried yet', {}, { unassigned: true, pending: false, provisionable: false }],
     [
-      'held back by a gate',
+      'with a scheduling gate',
       { spec: { schedulingGates: [{ name: 'quota' }] }, status: unschedulable },
       { unassigned: false, pending: false, provisionable: false },
     ],
@@ -91,16 +95,16 @@ describe('pods that wait for a node (provisioning/pending-pods)', () => {
       { unassigned: false, pending: false, provisionable: false },
     ],
     [
-      'being deleted',
+      'that is being deleted',
       { metadata: ending, status: unschedulable },
       { unassigned: false, pending: false, provisionable: false },
     ],
     [
-      'finished',
+      'that has failed',
       { status: { ...unschedulable, phase: 'Failed' } },
       { unassigned: false, pending: false, provisionable: false },
     ],
-  ])('%s', (_, parts, expected) => {
+  ])('a pod %s', (_, parts, expected) => {
     const made = pod(parts);
     expect({
       unassigned: isUnassigned(made),
@@ -110,19 +114,19 @@ describe('pods that wait for a node (provisioning/pending-pods)', () => {
   });
 });
 
-describe('pods that need another node when theirs is removed (provisioning/pods-of-deleting-nodes)', () => {
+describe('whether a pod needs another node when its node is removed (provisioning/pods-of-deleting-nodes)', () => {
   test.each<[string, PodParts, boolean]>([
     ['of a Deployment', { metadata: owned('ReplicaSet') }, true],
     ['of a DaemonSet', { metadata: owned('DaemonSet') }, false],
-    ['finished', { status: { phase: 'Succeeded' } }, false],
-    ['ending, of a Deployment', { metadata: { ...ending, ...owned('ReplicaSet') } }, false],
-    ['ending, of a StatefulSet', { metadata: { ...ending, ...owned('StatefulSet') } }, true],
-  ])('%s', (_, parts, expected) => {
+    ['that has succeeded', { status: { phase: 'Succeeded' } }, false],
+    ['of a Deployment that is being deleted', { metadata: { ...ending, ...owned('ReplicaSet') } }, false],
+    ['of a StatefulSet that is being deleted', { metadata: { ...ending, ...owned('StatefulSet') } }, true],
+  ])('a pod %s', (_, parts, expected) => {
     expect(isReschedulable(pod(parts))).toBe(expected);
   });
 });
 
-describe('pods that a drain has to do with (candidates/evictable-pods, termination/drained-pods)', () => {
+describe('whether a drain evicts a pod or waits for it (candidates/evictable-pods, termination/drained-pods)', () => {
   test('a pod that tolerates the disrupted taint is not drained', () => {
     const tolerant = pod({ spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });
     expect(isEvictable(tolerant)).toBe(false);

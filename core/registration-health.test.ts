@@ -12,14 +12,14 @@ function ringOf(...outcomes: readonly boolean[]): string | undefined {
 
 describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
   test.each<[string, readonly boolean[], string]>([
-    ['nothing happened', [], 'Unknown'],
+    ['no claim has ended its launch', [], 'Unknown'],
     ['one node registered', [true], 'True'],
-    ['one failed and none registered', [false], 'Unknown'],
-    ['two failed', [false, false], 'False'],
-    ['two of four failed', [true, false, true, false], 'False'],
-    ['one of four failed', [true, false, true, true], 'True'],
-    ['failures that four later nodes outlived', [false, false, true, true, true], 'True'],
-  ])('%s', (_, outcomes, status) => {
+    ['one node failed and none registered', [false], 'Unknown'],
+    ['two nodes failed', [false, false], 'False'],
+    ['two of four nodes failed', [true, false, true, false], 'False'],
+    ['one of four nodes failed', [true, false, true, true], 'True'],
+    ['two nodes failed and the next three registered', [false, false, true, true, true], 'True'],
+  ])('where %s: %j give %s', (_, outcomes, status) => {
     expect(registrationHealth(ringOf(...outcomes), subject).status).toBe(status);
   });
 
@@ -82,12 +82,12 @@ describe('back-off of a failing NodePool (node-pools/failing-pools-rest)', () =>
     whyFailingPoolRests(text, generation, now) !== undefined;
 
   test.each<[string, readonly boolean[], boolean]>([
-    ['nothing happened: no', [], false],
-    ['its first claim got no node', [false], true],
-    ['one claim after one that got a node: no', [true, false], false],
-    ['two after one that got a node', [true, false, false], true],
-    ['the last one got a node: no', [false, false, true], false],
-  ])('%s', (_, outcomes, expected) => {
+    ['no claim has ended its launch', [], false],
+    ['the first claim got no node', [false], true],
+    ['the second claim got no node, the first got one', [true, false], false],
+    ['two claims got no node after one that did', [true, false, false], true],
+    ['the last claim got a node', [false, false, true], false],
+  ])('where %s: registrations %j back off: %s', (_, outcomes, expected) => {
     expect(rests(ring(...outcomes), 1, at + 30_000)).toBe(expected);
   });
 

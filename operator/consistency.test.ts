@@ -3,13 +3,13 @@ import { shortfalls } from './consistency.js';
 
 describe("shortfalls of a node's resources (registration/consistency)", () => {
   test.each<[string, string, string, boolean]>([
-    ['as promised', '4', '4', false],
-    ['a tenth less', '4', '3600m', false],
-    ['more than a tenth less', '4', '3599m', true],
-    ['none at all', '4', '0', true],
-    ['more than promised', '4', '8', false],
-    ['never promised', '0', '0', false],
-  ])('%s', (_, expected, found, short) => {
+    ['has what its claim has', '4', '4', false],
+    ['has a tenth less', '4', '3600m', false],
+    ['has more than a tenth less', '4', '3599m', true],
+    ['has none', '4', '0', true],
+    ['has more', '4', '8', false],
+    ['has none, as its claim', '0', '0', false],
+  ])('a node that %s (%s, %s)', (_, expected, found, short) => {
     const result = shortfalls({ cpu: '100m' }, { cpu: expected }, { cpu: found });
     expect(result.map(({ resource }) => resource)).toEqual(short ? ['cpu'] : []);
   });

@@ -74,7 +74,7 @@ describe('changes that are signalled to disrupt', () => {
   });
 
   // Rules `budgets/woken`, `invariants/pauses-hold`.
-  test('a pause that is created or deleted signals the workflows concerned, running or waiting for its end', async () => {
+  test('a created or deleted pause signals the workflows in its scope, running or waiting for its end', async () => {
     await until(() => count('disrupt') === 1);
     putClaim('a', { [annotations.disruptionOwner]: 'test/expire/a' });
     putClaim('b', waiting('test/replace/b', 'Pause', 'Drifted'));
@@ -115,7 +115,7 @@ describe('changes that are signalled to disrupt', () => {
     expect(count('disrupt')).toBe(2);
   });
 
-  test('an annotation of Karpenter on a Node, and not one of others, which agents write often', async () => {
+  test('an annotation of Karpenter on a Node is signalled, and not other annotations, which agents write often', async () => {
     const node = (annotations: Record<string, string>) => kube.put('Node', { metadata: { name: 'n', annotations } });
     const seen = (key: string): Promise<unknown> =>
       cache.until(
@@ -140,7 +140,7 @@ describe('changes that are signalled to disrupt', () => {
     expect(count('disrupt')).toBe(before + 1);
   });
 
-  test('no change of a Node that joins until it is initialized, which its NodeClaim shows, nor of one that is tainted by a disruption or deleted', async () => {
+  test('changes of a Node are not signalled until it is initialized, while it has the disrupted taint, or while it is being deleted', async () => {
     const node = ({ spec = {}, ...metadata }: { readonly spec?: object; readonly labels: object }) =>
       kube.put('Node', { metadata: { name: 'n', ...metadata }, spec } as never);
     const seen = (): Promise<unknown> => {
@@ -183,7 +183,7 @@ describe('changes that are signalled to disrupt', () => {
     ['NodeOverlay', { metadata: { name: 'p' }, spec: {} }],
     ['DisruptionPolicy', { metadata: { name: 'p' }, spec: {} }],
     ['PodDisruptionBudget', { metadata: { name: 'p', namespace: 'default' }, spec: {} }],
-  ] as const)('a deleted %s', async (kind, object) => {
+  ] as const)('the deletion of a %s is signalled', async (kind, object) => {
     kube.put(kind, object);
     await cache.until(() => cache.all(kind).length === 1, stopping.controller.signal);
     await until(() => count('disrupt') >= 1);

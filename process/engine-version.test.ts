@@ -27,7 +27,7 @@ describe('the required version of Temporal', () => {
     ['1.29.1', undefined],
     ['2.0.0', undefined],
     ['', undefined],
-  ])('%s: %s', (version, problem) => {
+  ])('"%s" has the problem: %s', (version, problem) => {
     expect(tooOld(version)).toBe(problem);
   });
 

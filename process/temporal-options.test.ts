@@ -146,16 +146,20 @@ describe('connectOptions with a profile', () => {
   });
 
   test.each([
-    ['half a pair', '[profile.default.tls]\nclient_cert_data = "c"\n', /client_key of the profile .* is missing/],
+    [
+      'a certificate without a key',
+      '[profile.default.tls]\nclient_cert_data = "c"\n',
+      /client_key of the profile .* is missing/,
+    ],
     [
       'a file that is not there',
       '[profile.default.tls]\nserver_ca_cert_path = "/none"\n',
       /server_ca_cert_path .*ENOENT/,
     ],
-    ['a key that means nothing', '[profile.default.tls]\nclient_crt_path = "c"\n', /unrecognized.*client_crt_path/],
-    ['no such profile', '[profile.other]\n', /'default' not found/],
-    ['no profile', '', /it has no \[profile\.default\]/],
-    ['no TOML', '[profile', /temporal\.toml": /],
+    ['an unknown field', '[profile.default.tls]\nclient_crt_path = "c"\n', /unrecognized.*client_crt_path/],
+    ['a file without the named profile', '[profile.other]\n', /'default' not found/],
+    ['an empty file', '', /it has no \[profile\.default\]/],
+    ['invalid TOML', '[profile', /temporal\.toml": /],
   ])('%s is refused', (_, text, message) => {
     const read = (): unknown => options(toml(text));
 

@@ -200,7 +200,7 @@ test.each([
   ['sub.karpenter.sh/team', true],
   ['karpenter.k8s.aws/colour', true],
   ['kubernetes.io/hostname', true],
-])('restrictedLabel(%s)', (key, restricted) => {
+])('the label %s is restricted: %s', (key, restricted) => {
   expect(restrictedLabel(key) !== undefined).toBe(restricted);
 });
 

@@ -16,7 +16,7 @@ describe('doctor check temporal', () => {
     [oldestTemporal, 'ok'],
     ['1.24.3', 'failed'],
     ['', 'warning'],
-  ])('version "%s": %s', async (version, state) => {
+  ])('on Temporal version "%s" is %s', async (version, state) => {
     expect(await verdict(version)).toMatchObject({ state });
   });
 
@@ -32,11 +32,11 @@ describe('doctor check temporal-namespace', () => {
     namespaceCheck({ namespace: () => Promise.resolve(found) }, 'stowage').run();
 
   test.each([
-    ['is not there', undefined, 'failed', 'there is no namespace stowage'],
-    ['is closed', { isOpen: false, retentionMs: 72 * hour }, 'failed', 'deprecated or deleted'],
-    ['forgets soon', { isOpen: true, retentionMs: hour }, 'warning', 'for 1 hour'],
-    ['serves', { isOpen: true, retentionMs: 72 * hour }, 'ok', 'for 72 hours'],
-  ])('%s', async (_name, found, state, text) => {
+    ['does not exist', undefined, 'failed', 'there is no namespace stowage'],
+    ['is deprecated or deleted', { isOpen: false, retentionMs: 72 * hour }, 'failed', 'deprecated or deleted'],
+    ['has a short retention', { isOpen: true, retentionMs: hour }, 'warning', 'for 1 hour'],
+    ['is open, with a long retention', { isOpen: true, retentionMs: 72 * hour }, 'ok', 'for 72 hours'],
+  ])('gives its verdict on a namespace that %s', async (_name, found, state, text) => {
     expect(await verdict(found)).toMatchObject({ state, found: expect.stringContaining(text) });
   });
 

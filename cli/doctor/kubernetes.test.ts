@@ -27,7 +27,7 @@ describe('doctor check kubernetes', () => {
     ['v1.29.0-eks-036c24b', 'ok'],
     ['v1.28.15', 'failed'],
     ['unknown', 'warning'],
-  ])('%s: %s', async (version, state) => {
+  ])('on Kubernetes %s is %s', async (version, state) => {
     expect(await verdict(version)).toMatchObject({ state, found: expect.stringContaining(version) });
   });
 
@@ -80,14 +80,10 @@ describe('definitions', () => {
     });
 
     test.each([
-      ['one that is missing', () => undefined, `${name} is missing`],
+      ['is missing', () => undefined, `${name} is missing`],
+      ['is not served', (each: Definition): Definition => ({ ...each, status: {} }), `${name} is not established`],
       [
-        'one that is not served',
-        (each: Definition): Definition => ({ ...each, status: {} }),
-        `${name} is not established`,
-      ],
-      [
-        'an older one',
+        'is of an older version',
         (each: Definition): Definition => {
           const spec = each.spec as { versions: { schema: { openAPIV3Schema: { properties: { spec: unknown } } } }[] };
           spec.versions[0]!.schema.openAPIV3Schema.properties.spec = { type: 'object', description: 'old' };
@@ -95,7 +91,7 @@ describe('definitions', () => {
         },
         `${name} is not that of this version: spec.versions[0].schema.openAPIV3Schema.properties.spec`,
       ],
-    ])('%s', async (_name, change, found) => {
+    ])('fails where one of the CRDs %s', async (_name, change, found) => {
       const answer = await verdict(change);
       expect(answer.state).toBe('failed');
       expect(answer.found).toContain(found);
@@ -121,7 +117,7 @@ describe('definitions', () => {
       [{ a: { b: 1 } }, { a: 'text' }, 'x.a'],
       [{ a: { b: 1 } }, { a: null }, 'x.a'],
       [{ constructor: 'own' }, {}, 'x.constructor'],
-    ])('%j in %j: %s', (wanted, found, path) => {
+    ])('of %j in %j is at %s', (wanted, found, path) => {
       expect(firstDifference(wanted, found, 'x')).toBe(path);
     });
   });

@@ -38,7 +38,7 @@ const decision = {
 };
 const blocked = { state: 'blocked', blockedBy: ['pdb/shop/db'], blockers, remaining: 1, evicted: 0 };
 
-describe("history: a workflow's result in words", () => {
+describe('history: the life of a node, from workflow histories', () => {
   test.each<[string, WorkflowKind, readonly Draft[], readonly string[]]>([
     [
       'a launch for pods',

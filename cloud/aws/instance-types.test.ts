@@ -22,15 +22,20 @@ const first = at(0, 0);
 describe('whether a type has the interfaces that a node class lists', () => {
   test.each([
     ['none are listed', two, undefined, true],
-    ['each has its card and place', two, [first, at(0, 3), at(1, 1)], true],
-    ['a card is missing', two, [first, at(2, 0)], false],
-    ['the card takes no more', two, [first, at(1, 2)], false],
-    ['it takes one EFA interface', two, [first, at(1, 0, 'efa-only')], true],
-    ['it takes no second EFA interface', two, [first, at(0, 1, 'efa-only'), at(1, 0, 'efa-only')], false],
-    ['it has no EFA', info({ NetworkCards: [card(0, 4)] }), [first, at(0, 1, 'efa-only')], false],
-    ['it has no ENA', info({ EnaSupport: 'unsupported', NetworkCards: [card(0, 4)] }), [first], false],
-    ['EC2 says nothing of its cards', info(undefined), [first], false],
-  ])('%s', (_, type, interfaces, fits) => {
+    ['each has its network card and a free slot', two, [first, at(0, 3), at(1, 1)], true],
+    ['the type lacks a network card', two, [first, at(2, 0)], false],
+    ['a network card has too few slots', two, [first, at(1, 2)], false],
+    ['the type takes one EFA interface and one is listed', two, [first, at(1, 0, 'efa-only')], true],
+    [
+      'the type takes one EFA interface and two are listed',
+      two,
+      [first, at(0, 1, 'efa-only'), at(1, 0, 'efa-only')],
+      false,
+    ],
+    ['the type has no EFA', info({ NetworkCards: [card(0, 4)] }), [first, at(0, 1, 'efa-only')], false],
+    ['the type has no ENA', info({ EnaSupport: 'unsupported', NetworkCards: [card(0, 4)] }), [first], false],
+    ['EC2 does not describe its network cards', info(undefined), [first], false],
+  ])('where %s', (_, type, interfaces, fits) => {
     expect(fitsInterfaces(type, interfaces)).toBe(fits);
   });
 });

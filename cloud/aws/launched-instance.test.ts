@@ -37,25 +37,25 @@ const request = {
 describe('an instance found from an earlier launch is labelled with its own properties (invariants/one-instance)', () => {
   test.each<[string, Partial<Ec2Instance>, Record<string, string>, number | undefined]>([
     [
-      'in its partition',
+      'the partition of its placement group',
       { labels: { [awsLabels.placementGroupPartition]: '2' } },
       { [awsLabels.placementGroupPartition]: '2' },
       1,
     ],
-    ['in a partition that is not known yet', {}, { [awsLabels.placementGroupPartition]: '' }, 1],
+    ['an empty partition while EC2 has not assigned one', {}, { [awsLabels.placementGroupPartition]: '' }, 1],
     [
-      'in its reservation',
+      'its capacity reservation and its price',
       { capacityType: 'reserved', capacityReservationId: 'cr-2' },
       { [awsLabels.capacityReservationId]: 'cr-2' },
       0.2,
     ],
     [
-      'in a reservation that is no longer offered',
+      'the capacity type of a reservation that is no longer offered',
       { capacityType: 'reserved', capacityReservationId: 'cr-3' },
       { [labels.capacityType]: 'reserved' },
       undefined,
     ],
-  ])('%s', (_, own, expected, price) => {
+  ])('with %s', (_, own, expected, price) => {
     const instance = {
       instanceId: 'i-1',
       instanceType: 'm5.large',

@@ -14,12 +14,12 @@ test.each<[what: string, dollars: number, ebs: object[]]>([
   ['the default disk', 20 * 0.08, []],
   ['a plain volume', 100 * 0.08, [{ volumeSize: '100Gi', volumeType: 'gp3' }]],
   [
-    'what a gp3 volume has anyway',
+    'a gp3 volume with its included IOPS and throughput',
     100 * 0.08,
     [{ volumeSize: '100Gi', volumeType: 'gp3', iops: 3000, throughput: 125 }],
   ],
   [
-    'more than that',
+    'a gp3 volume with more IOPS and throughput than included',
     100 * 0.08 + 3000 * 0.005 + 375 * 0.04,
     [{ volumeSize: '100Gi', volumeType: 'gp3', iops: 6000, throughput: 500 }],
   ],

@@ -26,6 +26,6 @@ test.each<[string, unknown, string]>([
   ['the connection breaks', grpc(13, 'Received RST_STREAM'), 'it cannot be reached: 13: Received RST_STREAM'],
   ['it does not answer in time', grpc(4, 'too late'), 'it cannot be reached: 4: too late'],
   ['something else fails', new Error('no worker'), 'it cannot be reached: no worker'],
-])('%s: %s', (_, error, why) => {
+])('where %s, the finding about Temporal has the error: %s', (_, error, why) => {
   expect(whyUnobserved(error)).toBe(why);
 });

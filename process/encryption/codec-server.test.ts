@@ -85,7 +85,7 @@ describe('the codec server', () => {
 
   test.each([
     ['a key that is not known', body('no'), /key "x" is not known/],
-    ['no JSON', '{', /JSON/],
+    ['invalid JSON', '{', /JSON/],
     ['no payloads', '{}', /payloads/],
     ['no base64', '{"payloads":[{"data":"%"}]}', /base64/i],
   ])('%s is a bad request', async (_, text, message) => {

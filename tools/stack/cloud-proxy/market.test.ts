@@ -27,7 +27,7 @@ describe('on-demand prices of the local cloud', () => {
     [machine('c5.xlarge', 4, 8), 0.17],
     [machine('t3.medium', 2, 4), 0.0416],
     [machine('g5.xlarge', 4, 16), 1.006],
-  ])('%j', (type, price) => {
+  ])('of the type %j are $%d an hour', (type, price) => {
     expect(onDemandPrice(type, 'us-west-2')).toBeCloseTo(price, 4);
   });
 

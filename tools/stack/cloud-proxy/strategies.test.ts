@@ -27,7 +27,7 @@ describe('the order in which a fleet of the local cloud tries its overrides', ()
     ['capacity-optimized', ['dear-deep', 'middling', 'cheap-shallow']],
     ['price-capacity-optimized', ['middling', 'dear-deep', 'cheap-shallow']],
     ['capacity-optimized-prioritized', ['middling', 'dear-deep', 'cheap-shallow']],
-  ])('%s', (strategy, expected) => {
+  ])('of %s is %j', (strategy, expected) => {
     expect(names(strategy, all)).toEqual(expected);
     expect(names(strategy, all.toReversed())).toEqual(expected);
   });

@@ -12,20 +12,22 @@ const demand = {
 const verdict = (...Statement: Statement[]): boolean => decide([{ Statement }], demand).allowed;
 
 test.each<[string, boolean, Statement[]]>([
-  ['nothing allows', false, []],
-  ['a statement allows', true, [allow]],
-  ['a denial wins', false, [allow, { ...allow, Effect: 'Deny', Action: ['ec2:run*'] }]],
-  ['another action', false, [{ ...allow, Action: 'ec2:Describe*' }]],
-  ['another resource', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:volume/*' }]],
-  ['a dot is a dot', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i.1' }]],
-  ['? is any character', true, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i?1' }]],
+  ['no statement', false, []],
+  ['a statement with a wildcard', true, [allow]],
+  ['an Allow and a Deny, which wins', false, [allow, { ...allow, Effect: 'Deny', Action: ['ec2:run*'] }]],
+  ['a statement of another action', false, [{ ...allow, Action: 'ec2:Describe*' }]],
+  ['a statement of another resource', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:volume/*' }]],
+  ['a resource with a dot, which matches only a dot', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i.1' }]],
+  ['a resource with ?, which matches any character', true, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i?1' }]],
   ['a condition that holds', true, [{ ...allow, Condition: { StringLike: { 'AWS:requesttag/team': ['red', 'b*'] } } }]],
   [
-    'one of two that does not',
+    'two conditions of which one does not hold',
     false,
     [{ ...allow, Condition: { StringEquals: { 'aws:RequestTag/team': 'blue', 'aws:RequestTag/x': 'y' } } }],
   ],
-])('%s', (_what, allowed, statements) => expect(verdict(...statements)).toBe(allowed));
+])('IAM policy with %s allows the call: %s', (_what, allowed, statements) =>
+  expect(verdict(...statements)).toBe(allowed),
+);
 
 const keys = { 'aws:TagKeys': ['Name', 'team'] };
 test.each<[string, string, string[], boolean]>([
