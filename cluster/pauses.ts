@@ -43,8 +43,8 @@ interface PauseDeps {
 }
 
 /**
- * The pauses that the API server has now, without those that are over; none where the kind is not installed. What cannot be undone asks
- * this in the same activity, and nothing else keeps pauses (invariants/pauses-hold).
+ * The pauses in force, read from the API server; none where the kind is not installed. An activity that cannot be undone
+ * reads them itself; pauses are kept nowhere else (invariants/pauses-hold).
  */
 export async function activePauses(deps: PauseDeps): Promise<readonly Pause[]> {
   return pausesInForce((await pauseObjects(deps)) ?? [], deps.now());

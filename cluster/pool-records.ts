@@ -18,8 +18,8 @@ export interface Disrupting {
 }
 
 /**
- * What each NodePool keeps of disruptions (budgets/records), as an annotation: which of its nodes are being disrupted, which were lately, as
- * rates and quotas count them, and which disruptions people refused. A refusal of nodes of several pools is in each of them.
+ * Records of disruptions in an annotation of each NodePool (budgets/records): nodes being disrupted, past disruptions that
+ * rates and quotas count, and disruptions that people refused. A refusal about nodes of several pools is in each of them.
  */
 export interface PoolRecords {
   readonly disrupting: readonly Disrupting[];
@@ -29,7 +29,7 @@ export interface PoolRecords {
 
 /** An object may have annotations of 256 KiB in all. */
 const mostBytes = 200 * 1024;
-/** The youngest are kept. */
+/** The newest refusals are kept within this size. */
 const mostBytesOfRefused = 48 * 1024;
 
 const reason = oneOf(...disruptionReasons);
@@ -71,12 +71,12 @@ function parsed(annotation: string | undefined, wrong: string[]): Readonly<Recor
   try {
     return Object(JSON.parse(annotation)) as Record<string, unknown>;
   } catch (error) {
-    wrong.push(`it is no JSON: ${(error as Error).message}`);
+    wrong.push(`it is not valid JSON: ${(error as Error).message}`);
     return {};
   }
 }
 
-/** The annotation for these records; null for none. Undefined where more nodes are being disrupted than it can name. */
+/** The annotation for these records; null for none. Undefined if the nodes being disrupted exceed its size. */
 export function recordsText({ disrupting, past, refused }: PoolRecords): string | null | undefined {
   let kept = refused;
   while (JSON.stringify(kept).length > mostBytesOfRefused) kept = kept.slice(1);

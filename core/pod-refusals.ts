@@ -69,7 +69,7 @@ export function withPodRefusal(
   const before = list.find(({ shape }) => shape === refused.shape);
   if (before !== undefined && before.until > now) return list;
   const known = before?.nodes ?? [];
-  // Its back-off is over, and nothing was tried since: a node of a static NodePool may stay for good.
+  // Its back-off is over, and no node was launched since: a node of a static NodePool may stay without an end.
   if (refused.nodes.every((node) => known.includes(node))) return list;
   const times = (before?.times ?? 0) + 1;
   const until = isOther && times < mostTypes ? now : now + backOffMs(times, backOff);

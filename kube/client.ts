@@ -113,7 +113,7 @@ function whyUnreadable(where: string, error: unknown): string {
 /** An error of client-node that quotes no value. */
 const isMissingField = /^\w+\[\d+\](\.\w+)* is missing$/;
 
-/** Addresses are shown in messages: a server with a password, which may be a user's in place, is not accepted. */
+/** Messages contain addresses, so a server address with a password is not accepted. */
 function checkAddress(field: string, value: string): void {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isServer = field.endsWith('.server');

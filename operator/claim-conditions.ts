@@ -111,7 +111,7 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
 const isAhead = ({ now }: OperatorContext, at: number | undefined): boolean =>
   at !== undefined && at > now() + clockSkewMs;
 
-/** Without a resourceVersion: this field depends on no other, and a claim is written by several while its pods arrive. */
+/** Without a resourceVersion: this field depends on no other, and several writers update a claim while its pods arrive. */
 async function writePodEvent({ kube, now }: OperatorContext, { metadata }: NodeClaim): Promise<void> {
   const { name = '', uid } = metadata;
   const change = { metadata: { uid }, status: { lastPodEventTime: timestamp(now()) } };

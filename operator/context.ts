@@ -13,7 +13,7 @@ export interface OperatorContext extends Pick<
   readonly workflows: Pick<WorkflowReconciler, 'claimChanged' | 'poolChanged'>;
   /** The batch window in milliseconds (provisioning/batch-window). */
   readonly window: { readonly idleMs: number; readonly maxMs: number };
-  /** Runs work whose requests to the API server go before other waiting requests. */
+  /** Runs work whose requests to the API server precede other waiting requests. */
   readonly urgently?: <T>(work: () => T) => T;
   /** Reports what prevents planning of nodes, if anything, and its changes. */
   readonly stuck?: {

@@ -279,7 +279,7 @@ class Suspects {
   }
 }
 
-/** One round of a loop, of which it is said how it ended. */
+/** One round of a loop; records how it ended. */
 async function round(
   loops: LeaderLoops,
   loop: LeaderLoop,
@@ -296,7 +296,7 @@ async function round(
   }
 }
 
-/** Collects what it can, and notes what failed. Looks again soon where something seems lost and is not known to be. */
+/** Collects garbage, and adds what failed to `failures`. Runs again soon if an object seems lost and is not confirmed yet. */
 async function collect(context: OperatorContext, suspects: Suspects, failures: string[]): Promise<Requeue> {
   const instances = await collectInstances(context);
   const lost = await findLost(context);

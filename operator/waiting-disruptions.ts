@@ -11,18 +11,19 @@ import { lookUp } from '../core/own.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** So many of those that wait for the budget of one NodePool are woken at a time: a change lets only some of them go. */
-const mostOfPool = 20;
-/** At most so often are they, milliseconds. */
+/** Maximum number of workflows signalled for one change of a NodePool's budget: a change allows only some of them. */
+const mostSignalled = 20;
+/** Minimum time between signals for one NodePool, milliseconds. */
 const gapMs = 5000;
 
 type Context = Pick<OperatorContext, 'cache' | 'starter' | 'log'>;
-/** What waits for the budget of a NodePool, by its name. */
+/** The key of workflows that wait for the budget of a NodePool. */
 const budgetOf = (nodePool: string): string => `budget/${nodePool}`;
 
 /**
- * Wakes disruptions when something changes that they wait for (budgets/woken): all that a pause may concern, under way or waiting, and of those
- * that wait for the budget of a NodePool the most urgent. Each looks itself; one that is not woken looks later.
+ * Signals disruptions when something changes that they wait for (budgets/woken): after a change of a pause all that it may
+ * concern, running or waiting; after a change of a NodePool's budget the most urgent that wait for it. Each workflow checks
+ * by itself whether it may go on; one without a signal checks later.
  */
 export function watchWaitingDisruptions(context: Context): () => void {
   const { cache, log } = context;
@@ -35,9 +36,9 @@ export function watchWaitingDisruptions(context: Context): () => void {
   };
   const stops = [
     cache.on('NodePool', ({ object, previous }) => {
-      if (previous === undefined || letsMoreGo(object, previous)) budget(object.metadata.name);
+      if (previous === undefined || allowsMore(object, previous)) budget(object.metadata.name);
     }),
-    // What is gone, or its node is Ready again, counts no more.
+    // A node that is gone or Ready again no longer counts against the budget.
     cache.on('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') budget(labelsOf(object).nodePool);
     }),
@@ -63,8 +64,8 @@ export function watchWaitingDisruptions(context: Context): () => void {
   };
 }
 
-/** Other budgets, or fewer nodes that count. */
-const letsMoreGo = (pool: NodePool, before: NodePool): boolean =>
+/** Whether the spec changed, or fewer nodes are being disrupted. */
+const allowsMore = (pool: NodePool, before: NodePool): boolean =>
   pool.metadata.generation !== before.metadata.generation ||
   recordsOf(pool).records.disrupting.length < recordsOf(before).records.disrupting.length;
 
@@ -93,6 +94,6 @@ function waitingForBudget(claims: readonly NodeClaim[]): readonly string[] {
     .flatMap((claim) => waitOf(claim) ?? [])
     .filter((wait) => wait.for === 'Budget')
     .sort(compareUrgency)
-    .slice(0, mostOfPool)
+    .slice(0, mostSignalled)
     .map(({ workflow }) => workflow);
 }

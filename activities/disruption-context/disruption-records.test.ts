@@ -20,7 +20,7 @@ function read(annotation: string): {
 
 // Rule `budgets/records`.
 test.each([
-  ['no JSON', 'zzz', /^it is no JSON/],
+  ['no JSON', 'zzz', /^it is not valid JSON/],
   ['no list', '{"past":7}', /^past is no list$/],
   ['a malformed entry', '{"past":[{"at":"now"}]}', /^past\[0\]\.reason is missing/],
   ['a key of every object', '{"__proto__":{"past":[1]}}', undefined],

@@ -5,21 +5,21 @@ import { lookUp } from '../../core/own.js';
 import type { ActivityDeps } from '../../activities/deps.js';
 import type { NamespacedName } from '../../core/refs.js';
 
-/** Work that the leader does again and again by itself, no workflow and of no one object. */
+/** Periodic work of the leader that is neither a workflow nor about a single object. */
 const loopNames = ['collectGarbage', 'sweepCloud'] as const;
 export type LeaderLoop = (typeof loopNames)[number];
 
-/** A loop of which the last round failed. */
+/** A loop whose last round failed. */
 export interface FailingLoop {
   readonly loop: LeaderLoop;
-  /** When a round failed for the first time since one succeeded, milliseconds of the epoch. */
+  /** The first failure since the last success, milliseconds of the epoch. */
   readonly since: number;
   readonly why: string;
 }
 
 const longestReason = 500;
 
-/** What fails of the work of the operator that leads, as its lease says. Text that says nothing of the kind is nothing. */
+/** The failing loops of the leader, from the annotation of its lease; empty for invalid text. */
 export function failingLoops(lease: Lease | undefined): readonly FailingLoop[] {
   let said: unknown;
   try {
@@ -34,12 +34,12 @@ export function failingLoops(lease: Lease | undefined): readonly FailingLoop[] {
 }
 
 /**
- * Counts how rounds of the leader's loops end, and keeps which of them fail on its lease, where every other process reads it
- * (garbage-collection/failures-are-visible).
+ * Counts results of the leader's loops in metrics, and writes the failing ones to an annotation of its lease, where every
+ * other process reads them (garbage-collection/failures-are-visible).
  */
 export class LeaderLoops {
   private readonly failing = new Map<LeaderLoop, Omit<FailingLoop, 'loop'>>();
-  /** What the lease says; undefined while that is not known. */
+  /** The annotation as last written; undefined before. */
   private written: string | undefined;
 
   constructor(
@@ -47,12 +47,12 @@ export class LeaderLoops {
     private readonly lease?: NamespacedName,
   ) {}
 
-  /** Those that fail now. */
+  /** The loops that fail now. */
   get all(): readonly FailingLoop[] {
     return [...this.failing].map(([loop, failure]) => ({ loop, ...failure }));
   }
 
-  /** A round that is over, with what failed in it. */
+  /** Records the end of a round, with its failures. */
   async ended(loop: LeaderLoop, failures: readonly string[]): Promise<void> {
     const { metrics, now } = this.context;
     const [why] = failures;
@@ -78,7 +78,10 @@ export class LeaderLoops {
       });
       this.written = text;
     } catch (error) {
-      this.context.log.warn({ error: messageOf(error) }, 'could not say on the lease what fails, trying again later');
+      this.context.log.warn(
+        { error: messageOf(error) },
+        'could not write failing loops to the lease, trying again later',
+      );
     }
   }
 }
