@@ -1,6 +1,6 @@
 import type { Condition, KubernetesObject, ObjectMeta, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { awaitedNode, lacksNode } from '../cluster/awaited-nodes.js';
+import { lacksNode } from '../cluster/awaited-nodes.js';
 import { refusalsInForce } from '../cluster/refused-pods.js';
 import { backOffMs } from '../core/back-off.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
@@ -11,7 +11,7 @@ import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
-import { isDeleting } from '../core/names.js';
+import { fullName, isDeleting } from '../core/names.js';
 
 /** Interval of checks for pending pods, without calls to Temporal. */
 const lookMs = 10_000;
@@ -92,11 +92,13 @@ export function watchPendingPods(context: OperatorContext): () => void {
   };
 }
 
-/** Whether a pod was just bound to another node than it awaited: those that await that node may lack one now. */
-function takesRoom(context: OperatorContext, pod: Pod, previous: Pod | undefined): boolean {
-  const node = pod.spec.nodeName ?? '';
-  if (node === '' || previous === undefined || (previous.spec.nodeName ?? '') !== '') return false;
-  return awaitedNode(context, previous)?.node !== node;
+/**
+ * Whether a pod was just bound for which no node was launched: pods that await its node may lack one now. Where pods for
+ * which nodes were launched change places, nothing is lacking.
+ */
+function takesRoom({ cache }: OperatorContext, pod: Pod, previous: Pod | undefined): boolean {
+  if ((pod.spec.nodeName ?? '') === '' || previous === undefined || (previous.spec.nodeName ?? '') !== '') return false;
+  return cache.nodeClaimsPlannedFor(fullName(pod)).length === 0;
 }
 
 /** Kinds whose set of objects and specs decide where pods fit. */

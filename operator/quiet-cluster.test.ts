@@ -104,17 +104,24 @@ describe('the operator in a cluster in which nothing happens', () => {
   });
 
   // Rule `provisioning/nominated-pods`.
-  test('pods whose planned node others have filled are signalled within a second of the binding', async () => {
+  test.each([
+    ['another pod has filled is signalled within a second', undefined, 1],
+    ['a pod has filled that a node was launched for, too, is not', 'shop/other', 0],
+  ])('a pod whose planned node %s', async (_, alsoPlanned, expected) => {
     const initialized = { type: 'Initialized', status: 'True' as const, lastTransitionTime: '2026-01-05T12:00:00Z' };
-    const status = { providerID: 'fake:///a/i-1', nodeName: 'node-a', conditions: [initialized] };
-    const claim = nodeClaim('a', { status });
-    const annotated = { ...claim.metadata, annotations: { [annotations.plannedPods]: 'shop/web' } };
-    world.kube.put('NodeClaim', { ...claim, metadata: annotated });
-    world.kube.put('Node', {
-      metadata: { name: 'node-a' },
-      spec: { providerID: 'fake:///a/i-1' },
-      status: { allocatable: { cpu: '4', pods: '1' } },
-    });
+    const put = (name: string, planned: string): void => {
+      const status = { providerID: `fake:///a/${name}`, nodeName: `node-${name}`, conditions: [initialized] };
+      const claim = nodeClaim(name, { status });
+      const metadata = { ...claim.metadata, annotations: { [annotations.plannedPods]: planned } };
+      world.kube.put('NodeClaim', { ...claim, metadata });
+      world.kube.put('Node', {
+        metadata: { name: `node-${name}` },
+        spec: { providerID: `fake:///a/${name}` },
+        status: { allocatable: { cpu: '4', pods: '1' } },
+      });
+    };
+    put('a', 'shop/web');
+    if (alsoPlanned !== undefined) put('b', alsoPlanned);
     putPod();
     const untried = { metadata: { name: 'other', namespace: 'shop', uid: 'other' }, spec: { containers: [] } };
     world.kube.put('Pod', untried);
@@ -126,7 +133,7 @@ describe('the operator in a cluster in which nothing happens', () => {
     world.kube.put('Pod', { ...untried, spec: { ...untried.spec, nodeName: 'node-a' } });
     await world.synced();
     await pass(2);
-    expect(signals).toHaveLength(1);
+    expect(signals).toHaveLength(expected);
   });
 
   // Rule `node-pools/status`.
