@@ -137,19 +137,33 @@ describe('pod events and consolidateAfter', () => {
     await cache.until(() => since() === undefined && isConsolidatable(), AbortSignal.timeout(5000));
   });
 
-  test('a pod event is written at any resourceVersion of the claim: other writes cause no conflict (consolidation/last-pod-event)', async () => {
+  test('a pod event is one write with the conditions that it ends, and another that changes none has no resourceVersion (consolidation/last-pod-event)', async () => {
     await start('30s');
-    const patch = jest.spyOn(world.kube, 'patch');
-    await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
-    await world.deps.cache.until(() => !isConsolidatable(), AbortSignal.timeout(5000));
+    const writes: unknown[] = [];
+    const patch = world.kube.patch.bind(world.kube);
+    jest.spyOn(world.kube, 'patch').mockImplementation((...args) => {
+      writes.push(args[2]);
+      return patch(...args);
+    });
+    const { cache } = world.deps;
+    const claim = (): NodeClaim => cache.get('NodeClaim', { name: 'c1' })!;
+    const podEnds = async (name: string): Promise<void> => {
+      world.kube.put('Pod', { metadata: { name, namespace: 'default' }, spec: { nodeName: 'n1', containers: [] } });
+      await world.synced();
+      await world.kube.delete('Pod', { name, namespace: 'default' });
+      const now = timestamp(world.clock.now);
+      await cache.until(() => claim().status?.lastPodEventTime === now, AbortSignal.timeout(5000));
+    };
+    await podEnds('p2');
+    const { conditions } = claim().status!;
+    expect([isConsolidatable(), isTrue(conditions, 'Unsettled')]).toEqual([false, true]);
+    expect(writes).toHaveLength(1);
 
-    const { metadata } = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
-    expect(patch.mock.calls[0]).toEqual([
-      'NodeClaim',
-      { name: 'c1' },
-      { metadata: { uid: metadata.uid }, status: { lastPodEventTime: timestamp(world.clock.now) } },
-      { subresource: 'status' },
-    ]);
+    world.clock.now += 11_000;
+    await podEnds('p3');
+    const { uid } = claim().metadata;
+    const later = { metadata: { uid }, status: { lastPodEventTime: timestamp(world.clock.now) } };
+    expect(writes.slice(1)).toEqual([later]);
   });
 
   // Rule `consolidation/last-pod-event`.

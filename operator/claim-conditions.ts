@@ -1,10 +1,11 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Pod } from '../api/kubernetes.js';
+import type { Condition, Pod } from '../api/kubernetes.js';
 import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import type { ClaimChange } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, transitionOf, withCondition, withoutCondition } from '../core/conditions.js';
+import type { NodeView } from '../disruption/candidates/candidates.js';
 import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
@@ -111,11 +112,25 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
 const isAhead = ({ now }: OperatorContext, at: number | undefined): boolean =>
   at !== undefined && at > now() + clockSkewMs;
 
-/** Without a resourceVersion: this field depends on no other, and several writers update a claim while its pods arrive. */
-async function writePodEvent({ kube, now }: OperatorContext, { metadata }: NodeClaim): Promise<void> {
-  const { name = '', uid } = metadata;
-  const change = { metadata: { uid }, status: { lastPodEventTime: timestamp(now()) } };
-  await kube.patch('NodeClaim', { name }, change, { subresource: 'status' });
+/**
+ * Together with the conditions that the event changes. Where it changes none, as while pods arrive on a new node, without
+ * a resourceVersion: several writers update a claim then.
+ */
+async function writePodEvent(context: OperatorContext, claim: NodeClaim): Promise<void> {
+  const { kube, now } = context;
+  const lastPodEventTime = timestamp(now());
+  const decide = (live: NodeClaim): ClaimChange => {
+    const after = { ...live, status: { ...live.status, lastPodEventTime } };
+    const conditions = conditionsAfter(context, after, { isPodEvent: true });
+    return { status: { lastPodEventTime, ...(conditions === undefined ? {} : { conditions }) } };
+  };
+  const change = decide(claim);
+  if (change.status?.conditions !== undefined) {
+    await updateClaim(kube, identityOf(claim), decide, claim);
+    return;
+  }
+  const { name = '', uid } = claim.metadata;
+  await kube.patch('NodeClaim', { name }, { metadata: { uid }, ...change }, { subresource: 'status' });
 }
 
 /** Rule `consolidation/consolidate-after`: True if nothing happened for consolidateAfter; absent otherwise. */
@@ -127,43 +142,56 @@ async function consolidatable(
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   if (isDeleting(claim)) return undefined;
-  const view = {
-    claim,
-    node: nodeOf(context.cache, claim),
-    pool: poolOf(context.cache, claim),
-    pods: [],
-    pricePerHour: 0,
-  };
-  if (isAhead(context, idleSince(view))) {
+  if (isAhead(context, idleSince({ claim }))) {
     await writePodEvent(context, claim);
     return undefined;
   }
-  const at = consolidatableAt(view);
-  const wanted = at <= context.now();
-  // A node cannot be idle for consolidateAfter before this time has passed since its initialization.
-  const restable = (transitionOf(claim.status?.conditions, 'Initialized') ?? Number.NaN) + at - (idleSince(view) ?? 0);
-  const changes = Object.entries({
-    Consolidatable: wanted,
-    // Changes in the same write as Consolidatable; its transition time shows since when
-    // (consolidation/rolling-updates).
-    Unsettled: !wanted && restable <= context.now(),
-  }).filter(([type, holds]) => holds !== isTrue(claim.status?.conditions, type));
-  if (changes.length > 0) {
-    const decide = ({ status, metadata }: NodeClaim): ClaimChange => ({
-      status: {
-        conditions: changes.reduce(
-          (conditions, [type, holds]) =>
-            holds
-              ? withCondition(conditions, { type, status: 'True' }, stampOf(context, metadata))
-              : withoutCondition(conditions, type),
-          status?.conditions ?? [],
-        ),
-      },
-    });
+  if (conditionsAfter(context, claim) !== undefined) {
+    const decide = (live: NodeClaim): ClaimChange | undefined => {
+      const conditions = conditionsAfter(context, live);
+      return conditions === undefined ? undefined : { status: { conditions } };
+    };
     await updateClaim(context.kube, identityOf(claim), decide, claim);
   }
-  if (wanted) became(claim);
-  return wanted || !Number.isFinite(at) ? undefined : { afterMs: Math.min(longestWaitMs, at - context.now() + 50) };
+  const at = consolidatableAt(viewOf(context, claim));
+  if (at <= context.now()) {
+    became(claim);
+    return undefined;
+  }
+  return Number.isFinite(at) ? { afterMs: Math.min(longestWaitMs, at - context.now() + 50) } : undefined;
+}
+
+const viewOf = ({ cache }: OperatorContext, claim: NodeClaim): NodeView => ({
+  ...{ claim, node: nodeOf(cache, claim), pool: poolOf(cache, claim) },
+  ...{ pods: [], pricePerHour: 0 },
+});
+
+/**
+ * The conditions with Consolidatable and Unsettled as they must be; undefined where they are. Unsettled begins with a pod
+ * event on a node that could have been idle for consolidateAfter since its initialization, and ends with Consolidatable:
+ * its transition time shows since when pod events restart consolidateAfter (consolidation/rolling-updates).
+ */
+function conditionsAfter(
+  context: OperatorContext,
+  claim: NodeClaim,
+  { isPodEvent = false } = {},
+): Condition[] | undefined {
+  if (isDeleting(claim)) return undefined;
+  const conditions = claim.status?.conditions ?? [];
+  const at = consolidatableAt(viewOf(context, claim));
+  const isConsolidatable = at <= context.now();
+  const restable = (transitionOf(conditions, 'Initialized') ?? Number.NaN) + at - (idleSince({ claim }) ?? 0);
+  const begins = isPodEvent && restable <= context.now();
+  const changes = Object.entries({
+    Consolidatable: isConsolidatable,
+    Unsettled: !isConsolidatable && (begins || isTrue(conditions, 'Unsettled')),
+  }).filter(([type, holds]) => holds !== isTrue(conditions, type));
+  if (changes.length === 0) return undefined;
+  const stamp = stampOf(context, claim.metadata);
+  return changes.reduce<Condition[]>(
+    (all, [type, holds]) => (holds ? withCondition(all, { type, status: 'True' }, stamp) : withoutCondition(all, type)),
+    conditions,
+  );
 }
 
 function stampOf(

@@ -47,6 +47,7 @@ describe('launching a claim', () => {
       spec: { providerID, taints: node.taints ?? [taints.unregistered] },
       status: {
         allocatable: { cpu: '4' },
+        capacity: { cpu: '4' },
         conditions: [{ type: 'Ready', status: node.ready === false ? 'False' : 'True' }],
       },
     });
@@ -291,6 +292,23 @@ describe('launching a claim', () => {
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
 
     expect(read.mock.calls).toEqual([]);
+  });
+
+  test('a node that is ready when it registers is one write of the Node and one of the claim, with ConsistentStateFound (registration/in-one-step)', async () => {
+    await launched();
+    await putNode({});
+    const patch = jest.spyOn(world.kube, 'patch');
+
+    await launch.syncNode({ claim });
+
+    const writes = patch.mock.calls.map(([kind]) => kind).filter((kind) => kind !== 'NodePool');
+    expect(writes).toEqual(['Node', 'NodeClaim']);
+    const { conditions } = (await live())!.status!;
+    expect(['Registered', 'Initialized', 'ConsistentStateFound'].map((type) => isTrue(conditions, type))).toEqual([
+      true,
+      true,
+      true,
+    ]);
   });
 
   test('a node is counted as created once, also where the cache has not seen its registration yet', async () => {

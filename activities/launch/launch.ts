@@ -12,6 +12,7 @@ import { countDisrupted } from '../../cluster/disrupted-metrics.js';
 import { endedWhileAwaited, noteEndedUnregistered } from '../ended-instance.js';
 import { InitializationBatches } from './initialization-batches.js';
 import { isUnregistered } from '../../cluster/cluster.js';
+import { consistency } from '../../cluster/consistency.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import { openLabels, registration, whyNotInitialized, withOpenLabels } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
@@ -303,7 +304,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   }
   const why = whyNotInitialized(claim, node);
   const state = { isFirst: false };
-  const changes = [{ type: 'Registered', status: 'True' }, initializedCondition(why)] as const;
+  const changes = [{ type: 'Registered', status: 'True' } as const, ...initialization(why, claim, node)];
   const registered = (live: NodeClaim): ClaimChange => {
     state.isFirst = !isTrue(live.status?.conditions, 'Registered');
     return { status: { conditions: conditionsWith(deps, live, ...changes), nodeName: name } };
@@ -322,8 +323,11 @@ const initializedLabel = { [labels.initialized]: 'true' };
 
 type WhyNotInitialized = ReturnType<typeof whyNotInitialized>;
 
-const initializedCondition = (why: WhyNotInitialized): ConditionChange =>
-  why === undefined ? { type: 'Initialized', status: 'True' } : { type: 'Initialized', status: 'Unknown', ...why };
+/** An initialized node shows at once whether it is what was launched (registration/consistency). */
+const initialization = (why: WhyNotInitialized, claim: NodeClaim, node: Node): readonly ConditionChange[] =>
+  why === undefined
+    ? [{ type: 'Initialized', status: 'True' }, consistency(claim, node)]
+    : [{ type: 'Initialized', status: 'Unknown', ...why }];
 
 /** The answer for a registered node. */
 const nodeUp = (claim: NodeClaim, node: Node, why: WhyNotInitialized): NodeSync => ({
@@ -342,7 +346,7 @@ async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, n
     await writeNode(deps.kube, nameOf(node), () => ({ metadata: { labels: initializedLabel } }), node);
   // A Node that was created again does not reset the condition of its NodeClaim.
   if (why === undefined || !wasInitialized)
-    await setConditions(deps, ref, [initializedCondition(why)], { seen: claim });
+    await setConditions(deps, ref, initialization(why, claim, node), { seen: claim });
   return nodeUp(claim, node, why);
 }
 
