@@ -16,11 +16,11 @@ export function quantitiesOf(resources: Resources): Record<string, string> {
 }
 
 /**
- * Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. `seen` saves the first
- * read.
+ * Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. `seen`: the claim that
+ * was read, instead of the cached one.
  */
 export async function setConditions(
-  deps: Pick<ActivityDeps, 'kube' | 'now'>,
+  deps: Pick<ActivityDeps, 'kube' | 'cache' | 'now'>,
   ref: ClaimRef,
   changes: readonly ConditionChange[],
   { seen, ...more }: { readonly nodeName?: string; readonly seen?: NodeClaim } = {},
@@ -33,7 +33,8 @@ export async function setConditions(
       ? undefined
       : { status: { conditions: after, ...more } };
   };
-  return updateClaim(deps.kube, ref, decide, seen);
+  const cached = deps.cache.get('NodeClaim', { name: ref.name });
+  return updateClaim(deps.kube, ref, decide, seen ?? (cached?.metadata.uid === ref.uid ? cached : undefined));
 }
 
 /**
@@ -41,7 +42,7 @@ export async function setConditions(
  * continues (termination/conditions-are-informative).
  */
 export async function reportConditions(
-  deps: Pick<ActivityDeps, 'kube' | 'now' | 'log'>,
+  deps: Pick<ActivityDeps, 'kube' | 'cache' | 'now' | 'log'>,
   ref: ClaimRef,
   changes: readonly ConditionChange[],
 ): Promise<NodeClaim | undefined> {

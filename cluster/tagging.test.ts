@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { DomainError } from '../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
@@ -43,7 +43,10 @@ describe("tags that need the node's name", () => {
       .map(({ metadata }) => metadata.name ?? '');
 
   test('Name and nodeclaim tags of an instance are written once', async () => {
+    const get = jest.spyOn(world.kube, 'get');
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
+    expect(get).not.toHaveBeenCalled();
+    await world.synced();
     world.cloud.failNext('tag', denied);
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
     expect(tagged()).toEqual(['c1']);

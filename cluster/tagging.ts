@@ -6,7 +6,7 @@ import { managedClaims, nodeOf } from './cluster.js';
 import type { EventRecorder } from '../kube/port.js';
 import type { ClusterDeps } from './deps.js';
 import { identityOf } from './node-labels.js';
-import { getClaim, updateClaim } from './writes.js';
+import { getClaim } from './writes.js';
 import { regarding } from '../core/events.js';
 import { isDomainError, isTransient } from '../core/failures.js';
 import { lookUp } from '../core/own.js';
@@ -40,7 +40,8 @@ export async function tagInstance(
   deps: Deps,
   { claim: ref, providerId, nodeName }: Untagged,
 ): Promise<TagInstanceResult> {
-  const claim = await getClaim(deps.kube, ref);
+  const cached = deps.cache.get('NodeClaim', { name: ref.name });
+  const claim = cached?.metadata.uid === ref.uid ? cached : await getClaim(deps.kube, ref);
   if (claim === undefined || isDeleting(claim)) return { state: 'gone' };
   if (isTagged(claim)) return { state: 'tagged' };
   try {
@@ -52,7 +53,7 @@ export async function tagInstance(
     const isOfAll = isDomainError(error, 'Denied');
     return { state: 'failed', message: publishFailure(deps, claim, error), ...(isOfAll ? { isOfAll } : {}) };
   }
-  await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: marks } }));
+  await deps.kube.patch('NodeClaim', { name: ref.name }, { metadata: { uid: ref.uid, annotations: marks } });
   return { state: 'tagged' };
 }
 

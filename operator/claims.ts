@@ -8,7 +8,7 @@ import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
-import { isDeleting } from '../core/names.js';
+import { isDeleting, nameOf } from '../core/names.js';
 
 /**
  * Several components write to a node while it joins: one signal to the launch suffices for changes within this time. A
@@ -24,7 +24,7 @@ const collectMs = { ready: 200, notReady: 2000 };
 export function watchClaims(context: OperatorContext, signalDisrupt: () => void): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
-  const nodes = new WorkQueue('signalling a launch that its Node changed', (uid) => signalLaunch(context, uid), log);
+  const nodes = new WorkQueue('signalling a launch that its Node changed', (name) => signalLaunch(context, name), log);
   const expirations = new WorkQueue(
     'signalling an expiration that its NodeClaim is deleted',
     (uid) => signalExpiration(context, uid),
@@ -36,7 +36,7 @@ export function watchClaims(context: OperatorContext, signalDisrupt: () => void)
     if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
     if (!isManaged(context, claim.spec.nodeClassRef)) return;
     const node = cache.nodeByProviderId(providerID);
-    if (node !== undefined) nodes.addAfter(claim.metadata.uid ?? '', collectFor(node));
+    if (node !== undefined) nodes.addAfter(nameOf(claim), collectFor(node));
   };
   const stops = [
     cache.onEach('NodeClaim', ({ type, object, previous }) => {
@@ -50,10 +50,10 @@ export function watchClaims(context: OperatorContext, signalDisrupt: () => void)
     cache.on('Node', ({ type, object, previous }) => {
       const claim = cache.nodeClaimByProviderId(object.spec?.providerID ?? '');
       if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return;
-      const { name, uid } = identityOf(claim);
+      const name = nameOf(claim);
       if (isDeleting(object) || (type !== 'deleted' && isUnregistered(object, claim))) queue.add(name);
       const changed = type === 'deleted' || previous === undefined || readiness(previous) !== readiness(object);
-      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(uid, collectFor(object));
+      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(name, collectFor(object));
       // Nodes of a deleting claim are watched by the drain.
     }),
   ];
@@ -69,8 +69,11 @@ async function reconcile(context: OperatorContext, name: string): Promise<Requeu
   return context.workflows.claimChanged(claim);
 }
 
-async function signalLaunch({ starter }: OperatorContext, uid: string): Promise<undefined> {
-  await starter.nodeChanged(uid);
+/** Once the node is initialized nobody waits for it: changes that came meanwhile are not signalled. */
+async function signalLaunch({ cache, starter }: OperatorContext, name: string): Promise<undefined> {
+  const claim = cache.get('NodeClaim', { name });
+  if (claim === undefined || isTrue(claim.status?.conditions, 'Initialized')) return undefined;
+  await starter.nodeChanged(claim.metadata.uid ?? '');
   return undefined;
 }
 

@@ -35,7 +35,10 @@ export function watchNodeClasses(context: OperatorContext): () => void {
       if (type !== 'deleted' && !same) queue.add(nameOf(object));
     }),
     cache.on('NodeClaim', ({ type, object }) => {
-      if (type === 'deleted' && isManaged(context, object.spec.nodeClassRef)) queue.add(object.spec.nodeClassRef.name);
+      if (type !== 'deleted' || !isManaged(context, object.spec.nodeClassRef)) return;
+      const { name } = object.spec.nodeClassRef;
+      const nodeClass = cache.get(kind, { name });
+      if (nodeClass !== undefined && isDeleting(nodeClass)) queue.add(name);
     }),
   ];
   return () => {

@@ -76,10 +76,11 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 
 async function writeAnnotations({ kube, now }: OperatorContext, pool: NodePool): Promise<void> {
   if (annotationsDue(pool, now()) === undefined) return;
-  await updateObject(kube, 'NodePool', nameOf(pool), (live) => {
+  const decide = (live: NodePool): { metadata: object } | undefined => {
     const due = annotationsDue(live, now());
     return due === undefined ? undefined : { metadata: { annotations: due } };
-  });
+  };
+  await updateObject(kube, 'NodePool', nameOf(pool), decide, { seen: pool });
 }
 
 async function writeStatus(context: OperatorContext, pool: NodePool): Promise<void> {
@@ -96,7 +97,7 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
       JSON.stringify(wanted(live)) === JSON.stringify(comparable(live))
         ? undefined
         : { status: removing(live, wanted(live)) },
-    { subresource: 'status' },
+    { subresource: 'status', seen: pool },
   );
   for (const type of [budgetsEffective, replicasKept, typesAvailable]) publishProblem(context, type, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Taint } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
@@ -77,8 +77,12 @@ describe('steering of evicted pods by taints', () => {
     expect(steeredNodes()).toEqual(['node-b', 'node-c']);
 
     const before = versions();
+    await world.synced();
+    const get = jest.spyOn(world.kube, 'get');
     await activities.steerPods({ targets: ['node-a'], steered: ['node-b', 'node-c'] });
     expect(versions()).toEqual(before);
+    expect(get).not.toHaveBeenCalled();
+    get.mockRestore();
 
     await activities.steerPods({ targets: ['node-a', 'node-b'], steered: ['node-b', 'node-c'] });
     expect(steeredNodes()).toEqual(['node-c']);

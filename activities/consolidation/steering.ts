@@ -1,4 +1,4 @@
-import type { Node } from '../../api/kubernetes.js';
+import type { Node, Taint } from '../../api/kubernetes.js';
 import { taints } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
@@ -30,8 +30,11 @@ export async function steerPods(deps: ActivityDeps, { targets, steered }: Input)
     what: `${end} of a soft taint`,
     nameOf: (name) => `Node ${name}`,
   });
-  const stuck = await forEachBestEffort(deps, freed, (name) => writeTaint(deps, name, false), what('the end'));
-  await forEachBestEffort(deps, wanted, (name) => writeTaint(deps, name, true), what('the beginning'));
+  const before = new Set(steered);
+  const write = (isWanted: boolean) => (name: string) =>
+    writeTaint(deps, name, { isWanted, wasWanted: before.has(name) });
+  const stuck = await forEachBestEffort(deps, freed, write(false), what('the end'));
+  await forEachBestEffort(deps, wanted, write(true), what('the beginning'));
   return { steered: [...wanted, ...stuck.map(({ item }) => item)] };
 }
 
@@ -64,10 +67,18 @@ function freeShare({ cache }: ActivityDeps, node: Node): number {
   return (cpu + memory) / 2;
 }
 
-async function writeTaint(deps: ActivityDeps, name: string, isWanted: boolean): Promise<void> {
-  await updateNode(deps.kube, name, (node) => {
+/** Reads the Node where the cache does not show yet what the call before wanted. */
+async function writeTaint(
+  deps: ActivityDeps,
+  name: string,
+  { isWanted, wasWanted }: { readonly isWanted: boolean; readonly wasWanted: boolean },
+): Promise<void> {
+  const cached = deps.cache.get('Node', { name });
+  const isKnown = cached !== undefined && (isSteered(cached) ? !isWanted || wasWanted : !wasWanted);
+  const decide = (node: Node): { spec: { taints: Taint[] } } | undefined => {
     if (isSteered(node) === isWanted || (isWanted && isDeletingNode(node))) return undefined;
     const others = withoutTaint(node, taints.steer);
     return { spec: { taints: isWanted ? [...others, taints.steer] : others } };
-  });
+  };
+  await updateNode(deps.kube, name, decide, isKnown ? cached : undefined);
 }
