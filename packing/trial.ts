@@ -2,6 +2,7 @@
  * What-if for callers that change a cluster step by step: which pods go where when nodes are taken away, and what would be
  * launched for the others. The one way from disruption/consolidation into packing.
  */
+export { plan } from './plan.js';
 export { offeringLabelsOf, viewNodes, type CompiledNode } from './compile/nodes.js';
 export { coverageOf } from './compile/coverage.js';
 export type { PodClass } from './compile/classes.js';

@@ -79,6 +79,53 @@ describe('placing pods of an attempt', () => {
   });
 });
 
+describe('placing pods on one new node', () => {
+  const zoned = (name: string, cpu: number, a: number, b: number) =>
+    type(name, cpu, 4 * cpu, { 'a/on-demand': a, 'b/on-demand': b });
+  // For each pod alone zone a is cheaper, for both together zone b.
+  const t16 = zoned('t16', 16, 0.8, 0.8);
+  const types = [zoned('t2', 2, 0.1, 0.11), zoned('t4', 4, 0.25, 0.2), t16];
+  const near = (name: string, topologyKey: string) => {
+    const term = { labelSelector: { matchLabels: { app: name.split('-')[0]! } }, topologyKey };
+    return { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+  };
+  const alike = (name: string, topologyKey: string) =>
+    pod(name, 'n0', 1.5, { spec: { nodeName: 'n0', affinity: near(name, topologyKey) } });
+
+  test.each([labels.zone, labels.hostname])('tries each zone for all of them, with affinity by %s', (topologyKey) => {
+    const pods = [alike('web-0', topologyKey), alike('web-1', topologyKey)];
+    const simulation = simulationOf({ types, nodes: [node('n0', t16)], pods });
+    const [launch] = simulation.attempts.onOneNode(named(simulation, 'n0'), 0.3)!.launches;
+    expect([launch?.type, launch?.price]).toEqual(['t4', 0.2]);
+    simulation.undo();
+    expect(simulation.attempts.onOneNode(named(simulation, 'n0'), 0.2)).toBeUndefined();
+  });
+
+  test('leaves those on targets that have room there, and takes capacity buffers along', () => {
+    const pods = [pod('big-0', 'n0', 3), pod('web-0', 'n0', 1.5)];
+    const simulation = simulationOf({
+      types,
+      nodes: [node('n0', t16), node('n1', large)],
+      pods,
+      more: bufferOf(2, 1),
+    });
+    simulation.setTargets(named(simulation, 'n1'));
+    const outcome = simulation.attempts.onOneNode(named(simulation, 'n0'), 1)!;
+    expect([placed(outcome), bought(outcome)]).toEqual([['n1: big-0, spare-buffer-0'], ['t4: spare-buffer-1, web-0']]);
+  });
+
+  test('changes nothing where their rules keep them apart', () => {
+    const simulation = simulationOf({
+      types,
+      nodes: [node('n0', t16)],
+      pods: [alone('web-0', 'n0'), alone('web-1', 'n0')],
+    });
+    const before = [...simulation.nodes[0]!.state.free];
+    expect(simulation.attempts.onOneNode(named(simulation, 'n0'), 9)).toBeUndefined();
+    expect([...simulation.nodes[0]!.state.free]).toEqual(before);
+  });
+});
+
 describe('removing one more node in an attempt', () => {
   const nodes = [node('n0', large), node('n1', large), node('n2', large)];
 

@@ -1,9 +1,11 @@
 import { isBufferPod } from '../../core/pods.js';
 import type { Pod } from '../../api/kubernetes.js';
-import type { Launch, Member, NodePlacement, NodeState, Part, PodClass, Trial } from '../../packing/trial.js';
+import { plan } from '../../packing/trial.js';
+import type { Launch, Member, NodePlacement, NodeState, Part, Trial } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetPlan } from './fleet-plan.js';
 import { addLoad, isCountedWaiting, type FleetNode } from './fleet.js';
+import { fullName } from '../../core/names.js';
 import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
 import type { Outcome, Purchase } from './outcome.js';
 
@@ -29,10 +31,7 @@ export class Attempts {
    */
   byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;
-    const { landed } = trial.begin();
-    for (const node of candidates) this.takeAway(node);
-    const parts: Part[] = [];
-    const placed = trial.placer.place(loadsOf(candidates), purchase !== undefined, parts);
+    const { landed, placed, parts } = this.place(candidates, purchase !== undefined);
     const isKnown =
       purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
@@ -46,6 +45,64 @@ export class Attempts {
     }
     this.from = landed;
     return { candidates, placements: trial.placer.placementsSince(landed), launches };
+  }
+
+  /**
+   * Moves the pods of `candidates` to targets as far as these have room, and the others to the cheapest single node for
+   * less than `below` dollars per hour. Every zone and NodePool is tried for all of them together, while `byPlacing`
+   * chooses zones class by class.
+   */
+  onOneNode(candidates: readonly FleetNode[], below: number): Outcome | undefined {
+    const { trial } = this;
+    const { landed: from, placed, parts } = this.place(candidates, true);
+    const placements = placed ? trial.placer.placementsSince(from) : [];
+    trial.undo();
+    const rest: FleetNode['loads'] = placed ? membersOf(parts) : loadsOf(candidates);
+    if (trial.rowsHolding(rest, below).length === 0) return undefined;
+    const { landed } = trial.begin();
+    for (const node of candidates) this.takeAway(node);
+    const buffers: Part[] = [];
+    const isMoved =
+      placements.every(({ node, podClass, pods }) => trial.placer.putAll(node, podClass, pods)) &&
+      this.shift(waitingOn(candidates), buffers);
+    const all = allOf([rest, membersOf(buffers)]);
+    const one = isMoved ? trial.putOnOne(all, statesOf(candidates), below) : undefined;
+    if (one === undefined) {
+      trial.undo();
+      return undefined;
+    }
+    const { state, launch } = one;
+    return { candidates, placements: this.placementsOnExisting(new Set([state]), landed), launches: [launch] };
+  }
+
+  /**
+   * Moves the pods of `candidates` as provisioning would if these nodes and those that are gone had never been there: it
+   * searches plans for few pods well. Only while no pod was moved.
+   */
+  byProvisioning(
+    candidates: readonly FleetNode[],
+    { targets, gone }: { readonly targets: readonly FleetNode[]; readonly gone: readonly FleetNode[] },
+  ): Outcome | undefined {
+    const { input } = this.trial;
+    const withoutNodes = new Set([...(input.withoutNodes ?? []), ...[...candidates, ...gone].map(({ name }) => name)]);
+    const { newNodeClaims, existingNodes } = plan({ ...input, withoutNodes });
+    const moving = new Set([...loadsOf(candidates).values()].flat().map(fullName));
+    const claims = newNodeClaims.filter(({ pods }) => pods.some((pod) => moving.has(pod)));
+    const podsOn = new Map(existingNodes.map(({ node, pods }) => [node, new Set(pods)]));
+    const moves = targets.flatMap(({ name, state }) => (podsOn.has(name) ? [[state, podsOn.get(name)!] as const] : []));
+    return this.byDecision(candidates, claims, new Map(moves));
+  }
+
+  /** Begins: places the pods of `candidates` on targets; `parts` need new nodes. */
+  private place(
+    candidates: readonly FleetNode[],
+    isLaunching: boolean,
+  ): { readonly landed: number; readonly placed: boolean; readonly parts: Part[] } {
+    const { trial } = this;
+    const { landed } = trial.begin();
+    for (const node of candidates) this.takeAway(node);
+    const parts: Part[] = [];
+    return { landed, placed: trial.placer.place(loadsOf(candidates), isLaunching, parts), parts };
   }
 
   /** The outcome of an attempt after `extend` added `more` nodes. */
@@ -142,7 +199,7 @@ export class Attempts {
       const loads = new Map([...takeOut(rest, names), ...takeOut(waiting, names)]);
       const state = trial.blank(open, `decided ${i}`);
       opened.push({ open, state, loads });
-      return this.putAll(state, loads);
+      return trial.placer.putTogether(state, loads);
     });
     const isAllowed =
       isThere &&
@@ -150,7 +207,8 @@ export class Attempts {
         opened.map(({ open }) => open),
         statesOf(candidates),
       );
-    const isMoved = isAllowed && [...moves].every(([state, names]) => this.putAll(state, takeOut(rest, names)));
+    const isMoved =
+      isAllowed && [...moves].every(([state, names]) => trial.placer.putTogether(state, takeOut(rest, names)));
     if (isMoved) for (const { state, loads } of opened) this.fillUp(state, rest, loads);
     if (!isMoved || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
       trial.undo();
@@ -181,10 +239,6 @@ export class Attempts {
     const { trial } = this;
     trial.removePods(state, loads);
     for (const [podClass, pods] of waiting) if (isCountedWaiting(pods)) trial.uncount(state, podClass, pods.length);
-  }
-
-  private putAll(state: NodeState, loads: ReadonlyMap<PodClass, readonly Pod[]>): boolean {
-    return [...loads].every(([podClass, pods]) => this.trial.placer.putAll(state, podClass, pods));
   }
 
   /**
@@ -219,4 +273,10 @@ export class Attempts {
     }
     return true;
   }
+}
+
+function membersOf(parts: readonly Part[]): FleetNode['loads'] {
+  const loads: FleetNode['loads'] = new Map();
+  for (const { members } of parts) for (const { podClass, pods } of members) addLoad(loads, podClass, pods);
+  return loads;
 }

@@ -31,6 +31,8 @@ interface Options {
   /** What the types of launches cost where they are launched; their planned price by default. */
   readonly sold?: number;
   readonly offers?: (purchase: Purchase) => readonly Launch[] | undefined;
+  /** The one node that is found for all pods. */
+  readonly single?: Launch;
 }
 
 /** An evaluator over a fleet that costs 10 a node on average. */
@@ -41,9 +43,11 @@ function evaluatorOf({
   cannotDescribe = false,
   sold,
   offers = () => undefined,
+  single,
 }: Options = {}) {
   const undo = jest.fn();
   const purchases: Purchase[] = [];
+  const bounds: number[] = [];
   const waysUnder =
     ({ cheapest }: PlannedClaim) =>
     () => [{ zone: 'a', capacityType: cheapest.capacityType, price: sold ?? cheapest.pricePerHour }];
@@ -72,10 +76,14 @@ function evaluatorOf({
           const found = offers(purchase);
           return found && { candidates, placements: [], launches: found };
         },
+        onOneNode: (candidates: readonly FleetNode[], below: number): Outcome | undefined => {
+          bounds.push(below);
+          return single && single.price < below ? { candidates, placements: [], launches: [single] } : undefined;
+        },
       },
     },
   } as unknown as ChangingFleet;
-  return { evaluator: new OutcomeEvaluator(fleet), undo, purchases };
+  return { evaluator: new OutcomeEvaluator(fleet), undo, purchases, bounds };
 }
 const outcomeOf = (candidates: readonly FleetNode[], ...launches: readonly Launch[]): Outcome => ({
   candidates,
@@ -195,20 +203,26 @@ describe('the reason why a node stays', () => {
 
 describe('evaluating the removal of nodes', () => {
   test('returns the decision, which stays applied', () => {
-    const { evaluator, undo, purchases } = evaluatorOf({ offers: () => [launchOf(5)] });
-    expect(evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(5)]);
+    const { evaluator, undo, purchases } = evaluatorOf({ offers: () => [] });
+    expect(evaluator.evaluate(two, 300)?.launches).toEqual([]);
     expect(purchases).toEqual([{ search: { units: 300, most: 20 }, most: 20 }]);
     expect(undo).not.toHaveBeenCalled();
   });
 
+  test('takes one node where it costs less than what packing finds (consolidation/several-nodes)', () => {
+    const cheaper = evaluatorOf({ offers: () => [launchOf(5)], single: launchOf(4) });
+    expect(cheaper.evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(4)]);
+    expect([cheaper.bounds, cheaper.undo.mock.calls.length]).toEqual([[5], 1]);
+    const dearer = evaluatorOf({ offers: () => [launchOf(5)], single: launchOf(5) });
+    expect(dearer.evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(5)]);
+    expect([dearer.purchases.length, dearer.undo.mock.calls.length]).toEqual([2, 1]);
+  });
+
   test('tries one node where several do not save enough (consolidation/several-nodes)', () => {
-    const offers = ({ search }: Purchase) => (search === 'one node' ? [launchOf(19)] : [launchOf(9.5), launchOf(9.4)]);
-    const { evaluator, undo, purchases } = evaluatorOf({ offers });
+    const offers = () => [launchOf(9.5), launchOf(9.4)];
+    const { evaluator, undo, bounds } = evaluatorOf({ offers, single: launchOf(19) });
     expect(evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(19)]);
-    expect(purchases.map(({ search, most }) => [search, most])).toEqual([
-      [{ units: 300, most: 20 }, 20],
-      ['one node', 20],
-    ]);
+    expect(bounds).toEqual([20]);
     expect(undo).toHaveBeenCalledTimes(1);
   });
 
@@ -216,16 +230,9 @@ describe('evaluating the removal of nodes', () => {
     const none = evaluatorOf({ offers: () => [launchOf(19.95)] });
     expect(none.evaluator.evaluate(two, 300)).toBeUndefined();
     expect([none.undo.mock.calls.length, none.purchases.length]).toEqual([1, 1]);
-    const both = evaluatorOf({
-      offers: ({ search }) => (search === 'one node' ? [launchOf(19.95)] : [launchOf(9.9), launchOf(9.9)]),
-    });
+    const both = evaluatorOf({ offers: () => [launchOf(9.9), launchOf(9.9)], single: launchOf(19.95) });
     expect(both.evaluator.evaluate(two, 300)).toBeUndefined();
     expect(both.undo).toHaveBeenCalledTimes(2);
-    const neither = evaluatorOf({
-      offers: ({ search }) => (search === 'one node' ? undefined : [launchOf(9.9), launchOf(9.9)]),
-    });
-    expect(neither.evaluator.evaluate(two, 300)).toBeUndefined();
-    expect(neither.undo).toHaveBeenCalledTimes(1);
     const nowhere = evaluatorOf();
     expect(nowhere.evaluator.evaluate(two, 300)).toBeUndefined();
     expect(nowhere.undo).not.toHaveBeenCalled();

@@ -3,7 +3,7 @@ import type { ChangingFleet } from './changing-fleet.js';
 import { hasOnDemand, priceOfAll, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import { spotToSpotIsOff } from './spot-to-spot.js';
-import type { DecidedOutcome, Outcome } from './outcome.js';
+import { priceOfPlanned, type DecidedOutcome, type Outcome } from './outcome.js';
 import type { Pays } from './plan.js';
 import { Rejections } from './rejections.js';
 
@@ -57,21 +57,26 @@ export class OutcomeEvaluator {
 
   /**
    * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or
-   * settled. If several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single
-   * one. Commands that save less than `least`, dollars per hour, are not searched.
+   * settled. A single replacement is taken if several are not allowed (consolidation/several-nodes), save too little, or
+   * no more than it does. Commands that save less than `least`, dollars per hour, are not searched.
    */
   evaluate(candidates: readonly FleetNode[], units: number, least = 0): DecidedOutcome | undefined {
     const most = priceOfAll(candidates) - least;
-    const outcome = this.fleet.simulation.attempts.byPlacing(candidates, { search: { units, most }, most });
-    if (outcome === undefined) return undefined;
-    const decided = this.decide(outcome);
-    if (decided !== undefined) return decided;
-    this.fleet.simulation.undo();
-    if (outcome.launches.length < 2) return undefined;
-    const single = this.fleet.simulation.attempts.byPlacing(candidates, { search: 'one node', most });
-    const allowed = single && this.decide(single);
-    if (single !== undefined && allowed === undefined) this.fleet.simulation.undo();
-    return allowed;
+    const { attempts } = this.fleet.simulation;
+    const packed = (): DecidedOutcome | undefined =>
+      this.allowed(attempts.byPlacing(candidates, { search: { units, most }, most }));
+    const several = packed();
+    if (several?.launches.length === 0) return several;
+    if (several !== undefined) this.fleet.simulation.undo();
+    const single = this.allowed(attempts.onOneNode(candidates, several === undefined ? most : priceOfPlanned(several)));
+    return single ?? (several && packed());
+  }
+
+  /** The outcome if it is allowed and saves enough; otherwise it is undone. */
+  private allowed(outcome: Outcome | undefined): DecidedOutcome | undefined {
+    const decided = outcome && this.decide(outcome);
+    if (outcome !== undefined && decided === undefined) this.fleet.simulation.undo();
+    return decided;
   }
 
   /**
@@ -103,7 +108,7 @@ export class OutcomeEvaluator {
       );
       return undefined;
     }
-    const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    const saving = gain - priceOfPlanned({ planned });
     if (this.isTooLittle(candidates, saving, least) || !this.isWorth(candidates, gain, saving)) return undefined;
     return { ...outcome, planned };
   }

@@ -27,9 +27,13 @@ export interface DecidedOutcome extends Outcome {
   readonly planned: readonly PlannedClaim[];
 }
 
+/** The price of the replacements, dollars per hour. */
+export const priceOfPlanned = ({ planned }: Pick<DecidedOutcome, 'planned'>): number =>
+  planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+
 /** By how much the outcome makes the fleet cheaper, dollars per hour. */
 export const outcomeSaving = ({ candidates, planned }: DecidedOutcome): number =>
-  priceOfAll(candidates) - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+  priceOfAll(candidates) - priceOfPlanned({ planned });
 
 /** Pods of one class that move to an existing node, or to the n-th launch of the fleet plan. */
 export interface RouteStep {

@@ -144,7 +144,7 @@ function run(
     asked.push([letters(candidates), isAccompanied]);
     return true;
   };
-  const plan = makePlan(simulation, pays, 7);
+  const plan = makePlan(simulation, { pays, dearest: 7, isInitial: false });
   expect(mostPaid).toBe(7);
   const filled = [...plan.fleetPlan.filled] as unknown as { name: string }[];
   return {

@@ -7,7 +7,8 @@ import { launchFewer } from './fewer-launches.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
-import type { FleetTarget } from './target.js';
+import { loadsOf } from './loads.js';
+import { isFixed } from './target.js';
 
 /** The final fleet, and how to reach it. */
 export interface ConsolidationPlan {
@@ -34,13 +35,53 @@ const stayingUpTo = 1.001;
 /** An existing node replaces a launch of another type if it costs at most this share of its price. */
 const cheaperThan = 0.99;
 
+/** Of clusters with at most so many nodes, of these removable ones, and pods on these, every set of nodes is planned. */
+const few = { nodes: 8, removable: 4, pods: 40 };
+
+interface Planning {
+  readonly pays: Pays;
+  /** The most that a launch may cost, dollars per hour. */
+  readonly dearest: number;
+  /** Whether pods are still where the input has them. */
+  readonly isInitial: boolean;
+}
+
 /**
  * The cheapest fleet that is found, as if all nodes could be removed at once: planned, then improved a few nodes at a
- * time. If a candidate can replace a launch, the plan is made again with that node kept. No launch costs more than
- * `dearest`.
+ * time. If a candidate can replace a launch, the plan is made again with that node kept. In a small fleet every set of
+ * nodes is also planned as provisioning would.
  */
-export function makePlan(simulation: Simulation, pays: Pays, dearest: number): ConsolidationPlan {
-  const plan = planned(simulation, { pays, dearest });
+export function makePlan(simulation: Simulation, planning: Planning): ConsolidationPlan {
+  const plan = withSubstitutes(simulation, planning);
+  return planning.isInitial ? ofSmallFleet(simulation, planning, plan) : plan;
+}
+
+function ofSmallFleet(simulation: Simulation, planning: Planning, plan: ConsolidationPlan): ConsolidationPlan {
+  const there = simulation.nodes.filter(({ gone }) => !gone);
+  const removable = there.filter((node) => !isFixed(node));
+  const pods = [...loadsOf(removable).values()].flat().length;
+  if (there.length > few.nodes || removable.length > few.removable || pods > few.pods) return plan;
+  const gone = simulation.nodes.filter((node) => node.gone);
+  const cost = ({ price, remove }: ConsolidationPlan): number => price + simulation.disruptionOf(remove);
+  let best = plan;
+  for (let set = 2 ** removable.length - 1; set > 0; set--) {
+    const group = removable.filter((_, i) => (set & (2 ** i)) !== 0);
+    if (priceOfAll(there) - priceOfAll(group) >= best.price) continue;
+    const other = planned(simulation, planning, () => {
+      const targets = there.filter((node) => node.open && !group.includes(node));
+      simulation.setTargets(targets);
+      const outcome = simulation.attempts.byProvisioning(group, { targets, gone });
+      if (outcome === undefined || planning.pays(outcome)) return outcome;
+      simulation.undo();
+      return undefined;
+    });
+    if (cost(other) < cost(best) - roundingError) best = other;
+  }
+  return best;
+}
+
+function withSubstitutes(simulation: Simulation, planning: Planning): ConsolidationPlan {
+  const plan = planned(simulation, planning, () => planFleet(simulation));
   if (isLarge(simulation)) return plan;
   const staying = substitutes(simulation, plan);
   if (staying.size === 0) return plan;
@@ -48,7 +89,7 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): C
     keep: [...plan.keep, ...staying],
     remove: plan.remove.filter((node) => !staying.has(node)),
   };
-  const other = planned(simulation, { pays, dearest }, target);
+  const other = planned(simulation, planning, () => planFleet(simulation, target));
   return other.price < plan.price * stayingUpTo ? other : plan;
 }
 
@@ -72,11 +113,11 @@ function substitutes({ trial }: Simulation, { remove, fleetPlan }: Consolidation
   return chosen;
 }
 
-/** Plans from the given target, if there is one. Pods that moved twice during planning are recorded as one move. */
+/** Plans from what `draw` applies, if anything. Pods that moved twice during planning are recorded as one move. */
 function planned(
   simulation: Simulation,
-  { pays, dearest }: { pays: Pays; dearest: number },
-  target?: FleetTarget,
+  { pays, dearest }: Planning,
+  draw: () => Outcome | undefined,
 ): ConsolidationPlan {
   const before = simulation.nodes.filter(({ gone }) => !gone);
   const counts = before.map(({ loads }) => new Map([...loads].map(([podClass, pods]) => [podClass, pods.length])));
@@ -86,7 +127,7 @@ function planned(
       const nodes = simulation.apply(outcome, (i) => `imagined ${launches.size + i}`);
       nodes.forEach((node, i) => launches.set(node, outcome.launches[i]!));
     };
-    const drawn = planFleet(simulation, target);
+    const drawn = draw();
     if (drawn !== undefined) settle(drawn);
     const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });
@@ -124,3 +165,5 @@ function inOrder(simulation: Simulation, remove: readonly FleetNode[], late: Rea
     (a, b) => rank(a) - rank(b) || simulation.savingOf(b) - simulation.savingOf(a) || compareText(a.name, b.name),
   );
 }
+
+const roundingError = 1e-9;

@@ -5,7 +5,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import type { FleetNode } from './fleet.js';
 import type { OutcomeEvaluator } from './outcome-evaluator.js';
-import type { DecidedOutcome, Outcome, Purchase } from './outcome.js';
+import type { DecidedOutcome, Outcome } from './outcome.js';
 import { Reconsideration } from './reconsideration.js';
 import type { ConsolidationInput } from './types.js';
 
@@ -69,9 +69,9 @@ function reconsiderationOf(nodes: readonly FleetNode[], options: Options = {}) {
           expect(plan).toBe('the plan');
           return outcomeOf('plan', some);
         },
-        byPlacing: (some: readonly FleetNode[], purchase?: Purchase) => {
-          if (purchase === undefined) return outcomeOf('targets', some);
-          expect(purchase).toEqual({ search: 'one node', most: some.length });
+        byPlacing: (some: readonly FleetNode[]) => outcomeOf('targets', some),
+        onOneNode: (some: readonly FleetNode[], below: number) => {
+          expect(below).toBe(some.length);
           return outcomeOf('one', some);
         },
       },

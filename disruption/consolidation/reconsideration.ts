@@ -90,7 +90,7 @@ export class Reconsideration {
     this.fleet.alive(); // cached before planning, which changes nodes temporarily
     const { fleetPlan } = this.makePlan();
     yield () => attempts.byPlan(nodes, fleetPlan);
-    if (most > 0) yield () => attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) });
+    if (most > 0) yield () => attempts.onOneNode(nodes, priceOfAll(nodes));
   }
 
   /**

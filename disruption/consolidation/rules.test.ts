@@ -313,7 +313,7 @@ describe('how often a search plans the fleet', () => {
       withoutEffect.mockRestore();
     }
   };
-  const nodes = [0, 1, 2, 3].map((i) => node(`n${i}`, huge));
+  const nodes = [0, 1, 2, 3, 4].map((i) => node(`n${i}`, huge));
   const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
 
   test('once where commands reach the plan', () => {

@@ -124,7 +124,11 @@ class Search {
 
   private plan(): ConsolidationPlan {
     const most = this.fleet.budgets.atMost(this.fleet.counted(), 'Underutilized');
-    return makePlan(this.fleet.simulation, this.evaluator.pays, affordable(this.fleet.alive(), most));
+    return makePlan(this.fleet.simulation, {
+      pays: this.evaluator.pays,
+      dearest: affordable(this.fleet.alive(), most),
+      isInitial: this.fleet.commands.every(({ moves }) => moves.length === 0),
+    });
   }
 
   private get tools(): CommandTools {

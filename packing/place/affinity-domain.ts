@@ -76,6 +76,6 @@ function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell:
 function priceOf(feasibility: Feasibility, { demand, profiles, price }: DomainOption): number {
   if (price === 0) return 0;
   let least = Infinity;
-  for (const profile of profiles) least = Math.min(least, feasibility.priceOfOne(profile, demand));
+  for (const profile of profiles) least = feasibility.rowOfOne(profile, demand, least)?.offering.price ?? least;
   return least === Infinity ? price : least;
 }

@@ -260,7 +260,7 @@ describe('the price of a pod', () => {
     const { podClass } = placing.targetOf(own);
     const [profile] = placing.compiled.universe.profiles;
     const { feasibility } = placing;
-    const one = feasibility.priceOfOne(profile!, feasibility.demand(podClass));
+    const one = feasibility.rowOfOne(profile!, feasibility.demand(podClass), 2)?.offering.price ?? Infinity;
     return { share: feasibility.share(podClass, profile!), again: feasibility.share(podClass, profile!), one };
   };
 

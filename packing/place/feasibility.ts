@@ -7,7 +7,7 @@ import { meetsMinValues, minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/taints.js';
-import { noProfiles, type Profile } from '../compile/universe.js';
+import { noProfiles, type Profile, type Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import type { DaemonConflict } from '../topology/daemon-pods.js';
 import type { RuleBook } from '../topology/rules.js';
@@ -192,16 +192,18 @@ export class Feasibility {
     return (shares[podClass.demand.index] ??= this.leastShare(podClass, profile));
   }
 
-  /** The price of the cheapest node of the profile with room for this demand, dollars per hour. */
-  priceOfOne(profile: Profile, demand: Float64Array): number {
+  /** The cheapest row of the profile with room for this demand, below a price in dollars per hour. */
+  rowOfOne(profile: Profile, demand: Float64Array, below: number): Row | undefined {
     const { rows, capacity } = this.compiled.offers.of(profile);
     const dims = demand.length;
     for (let i = 0; i < rows.length; i++) {
+      const row = this.compiled.universe.rows[rows[i]!]!;
+      if (row.offering.price >= below) return undefined;
       let d = 0;
       while (d < dims && demand[d]! <= capacity[i * dims + d]!) d++;
-      if (d === dims) return this.compiled.universe.rows[rows[i]!]!.offering.price;
+      if (d === dims) return row;
     }
-    return Infinity;
+    return undefined;
   }
 
   private leastShare(podClass: PodClass, profile: Profile): number {

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
-import { hasPodAffinity } from '../compile/relaxation-levels.js';
+import { hasPodAffinity, type Level } from '../compile/relaxation-levels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { hostRoom } from '../place/host-rules.js';
+import { rulesAdmit } from '../place/admission.js';
 import { roomFor, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
@@ -107,6 +107,21 @@ export class Placer {
     return this.putByRules(node, podClass, pods) === pods.length;
   }
 
+  /** Places all these pods on this node in an order that the rules allow, if there is one. */
+  putTogether(node: NodeState, loads: Loads, levels?: (podClass: PodClass) => readonly Level[]): boolean {
+    for (let rest = [...loads], before = Infinity; rest.length > 0;) {
+      rest = rest.flatMap(([podClass, pods]) => {
+        const fit = this.roomOn(node, podClass, pods.length);
+        const put = fit < pods.length ? 0 : this.putByRules(node, podClass, pods, levels?.(podClass));
+        return put === pods.length ? [] : [[podClass, pods.slice(put)] as const];
+      });
+      const left = rest.reduce((sum, [, pods]) => sum + pods.length, 0);
+      if (left >= before) return false;
+      before = left;
+    }
+    return true;
+  }
+
   /** Places as many pods of a class on this node as fit and the rules allow, in order. Returns their number. */
   putMost(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
     return this.putByRules(node, podClass, pods.slice(0, this.roomOn(node, podClass, pods.length)));
@@ -117,18 +132,19 @@ export class Placer {
   }
 
   /** Places pods that fit by resources, up to the first that the rules forbid. Returns their number. */
-  private putByRules(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
-    const { topologyCounts } = this;
-    const { volumes } = this.compiled;
-    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
+  private putByRules(
+    node: NodeState,
+    podClass: PodClass,
+    pods: readonly Pod[],
+    levels = this.compiled.levelsByShape[podClass.shape.index]!,
+  ): number {
+    const context = { topologyCounts: this.topologyCounts, volumes: this.compiled.volumes };
+    for (const level of levels) {
       const rules = this.book.of(podClass.shape, level);
-      if (rules.hostAffinity.length > 0) return 0;
       if (!this.feasibility.admitsKind(level, node.kind)) continue;
       let put = 0;
       for (const pod of pods) {
-        const inDomain = this.assigner.allows(rules, (key) => this.valueAt(node, key));
-        const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes }, 1) > 0;
-        if (!isRoom) return put;
+        if (!rulesAdmit(context, node, { podClass, rules, pod }, (key) => this.valueAt(node, key))) return put;
         this.assigner.putOn(node, podClass, rules, [pod]);
         put++;
       }

@@ -81,13 +81,6 @@ describe('repeated purchases are computed anew for', () => {
     expect(bought([web], [], search, 0.1)).toBeUndefined();
   });
 
-  test('a search for one node', () => {
-    const { bought, web, shy, large } = world();
-    expect(bought([web, large], [], 'one node')).toEqual(['m8 5']);
-    expect(bought([shy], [], 'one node')).toBeUndefined();
-    expect(bought([shy], [], search)).toHaveLength(2);
-  });
-
   test('parts of which some pods have no node, with undefined', () => {
     const { bought, web, large } = world();
     expect(bought([web, large], [nodes(1)], search, 0.45)).toBeUndefined();

@@ -1,5 +1,4 @@
-import { cheapestForAll } from '../bins/one-bin.js';
-import type { Bin, BinProblem, Effort } from '../bins/problem.js';
+import type { Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
 import { withSurcharge } from '../bins/surcharge.js';
 import type { Compiled } from '../compile/compiled.js';
@@ -15,11 +14,8 @@ import type { RuleBook } from '../topology/rules.js';
 /** Maximum number of cached results. */
 const mostKnown = 2000;
 
-/**
- * How much effort to spend on the cheapest nodes, with `surcharge` dollars per hour added to each; or a single node for
- * everything.
- */
-export type PurchaseSearch = (Effort & { readonly surcharge?: number }) | 'one node';
+/** How much effort to spend on the cheapest nodes, with `surcharge` dollars per hour added to each. */
+export type PurchaseSearch = Effort & { readonly surcharge?: number };
 
 /** Buys nodes for parts; caches results. */
 export class Purchases {
@@ -31,10 +27,7 @@ export class Purchases {
     private readonly book: RuleBook,
   ) {}
 
-  /**
-   * The claims for these parts, each for at most `dearest` dollars per hour, or the single claim that holds all;
-   * undefined if some parts find no node.
-   */
+  /** The claims for these parts, each for at most `dearest` dollars per hour; undefined if some parts find no node. */
   buy(
     parts: readonly Part[],
     limits: readonly PoolLimit[],
@@ -58,10 +51,7 @@ export class Purchases {
       const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits, {
         dearest,
       });
-      const bins =
-        search === 'one node'
-          ? inOne(problem)
-          : solveWithBound(withSurcharge(problem, search.surcharge ?? 0), search).solution.bins;
+      const { bins } = solveWithBound(withSurcharge(problem, search.surcharge ?? 0), search).solution;
       bought = bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items: [...items], units: [...pods] }));
       if (this.known.size >= mostKnown) this.known.clear();
       this.known.set(question, bought);
@@ -85,10 +75,4 @@ export class Purchases {
     if (number === undefined) this.numbers.set(thing, (number = this.numbers.size));
     return number;
   }
-}
-
-function inOne(problem: BinProblem): Bin[] {
-  const offer = cheapestForAll(problem);
-  const { count, pods } = problem.items;
-  return offer === undefined ? [] : [{ offer, items: Int32Array.from({ length: count }, (_, item) => item), pods }];
 }

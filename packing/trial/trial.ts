@@ -6,6 +6,8 @@ import { coverageOf, type Coverage } from '../compile/coverage.js';
 import { limitsOfTrial } from '../compile/budget.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { PodClass } from '../compile/classes.js';
+import type { Level } from '../compile/relaxation-levels.js';
+import type { Row } from '../compile/universe.js';
 import { describeClaim } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
@@ -65,7 +67,10 @@ export class Trial {
   private floor: number | undefined;
 
   /** `staying`: by the name of each node that may be removed, the pods that stay there as long as the node does. */
-  constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
+  constructor(
+    readonly input: PackingInput,
+    staying: ReadonlyMap<string, readonly Pod[]>,
+  ) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
     const compiled = withCandidates(compile({ ...input, withoutNodes }, limitsOfTrial), staying);
     this.compiled = { ...compiled, coverage: withOpen(coverageOf(input), compiled.coverage) };
@@ -222,6 +227,48 @@ export class Trial {
     return planned;
   }
 
+  /**
+   * All these pods on one new node: the cheapest below `below` dollars per hour on which all their rules and
+   * preferences hold, in any zone and of any NodePool. They are placed on it; undefined, with nothing changed, if there
+   * is none.
+   */
+  putOnOne(
+    loads: Loads,
+    going: readonly NodeState[],
+    below: number,
+  ): { readonly launch: Launch; readonly state: NodeState } | undefined {
+    const levelOf = (podClass: PodClass): Level => this.compiled.levelsByShape[podClass.shape.index]![0]!;
+    for (const row of this.rowsHolding(loads, below)) {
+      const launch = asLaunch(row);
+      if (!this.allows([launch], going)) continue;
+      const { mark } = this.begin();
+      const state = this.blank(launch, 'the only one');
+      if (this.placer.putTogether(state, loads, (podClass) => [levelOf(podClass)])) {
+        return { launch: this.filled(launch, loads, levelOf), state };
+      }
+      this.backTo(mark);
+    }
+    return undefined;
+  }
+
+  /**
+   * For each zone and NodePool that admits all these pods the cheapest row with room for them, below a price; cheapest
+   * first. One of the pods launches the node, by the weight of NodePools, and the others may be on it.
+   */
+  rowsHolding(loads: Loads, below: number): Row[] {
+    const load = this.loadOf(loads);
+    if (loads.size === 0 || this.worth.of(load) >= below) return [];
+    const held = [...loads.keys()].map((podClass) =>
+      this.feasibility.holding(podClass, this.compiled.levelsByShape[podClass.shape.index]![0]!),
+    );
+    const heaviest = new Set(held.flatMap((profiles) => this.feasibility.heaviest(profiles)));
+    const { rank } = this.compiled.universe;
+    return held[0]!
+      .filter((profile) => heaviest.has(profile) && held.every((profiles) => profiles.includes(profile)))
+      .flatMap((profile) => this.feasibility.rowOfOne(profile, load, below) ?? [])
+      .sort((a, b) => rank[a.index]! - rank[b.index]!);
+  }
+
   /** Whether limits allow the launches, with the refund of `going` nodes: a plan or decision may have had that of others too. */
   allows(launches: readonly Launch[], going: readonly NodeState[]): boolean {
     return this.limitsAfter(launches, going) !== undefined;
@@ -262,20 +309,21 @@ export class Trial {
   /** The claim as a launch at current offerings, without pods; undefined if one of its types is no longer offered. */
   launchOf(planned: PlannedClaim): Launch | undefined {
     const row = this.launches.cheapestRow(planned);
-    if (row === undefined) return undefined;
-    const { index, type, capacityType, offering } = row;
-    const claim = { row: index, members: [], pinnedKeys: noKeys };
-    return { claim, type: type.name, capacityType, price: offering.price, counted: false };
+    return row && asLaunch(row);
   }
 
-  /** The launch with the current content of its node. */
-  filled(launch: Launch, loads: Loads): Launch {
+  /** The launch with the current content of its node, on the levels that it has or else on these. */
+  filled(
+    launch: Launch,
+    loads: Loads,
+    otherwise = (podClass: PodClass): Level => this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!,
+  ): Launch {
     const levelOf = new Map(launch.claim.members.map(({ podClass, level }) => [podClass, level]));
     const pinnedKeys = new Set(launch.claim.pinnedKeys);
     const members = [...loads].map(([podClass, pods]) => {
-      const levels = this.compiled.levelsByShape[podClass.shape.index]!;
-      for (const key of this.placer.rulesOf(podClass).keys) pinnedKeys.add(key);
-      return { podClass, level: levelOf.get(podClass) ?? levels.at(-1)!, pods };
+      const level = levelOf.get(podClass) ?? otherwise(podClass);
+      for (const key of this.book.of(podClass.shape, level).keys) pinnedKeys.add(key);
+      return { podClass, level, pods };
     });
     return { ...launch, claim: { ...launch.claim, members, pinnedKeys } };
   }
@@ -304,3 +352,9 @@ function firstOf(planned: PlannedClaim, { members }: OpenClaim): PlannedClaim {
 }
 
 const noKeys: ReadonlySet<string> = new Set();
+
+/** A node of this row without pods. */
+function asLaunch({ index, type, capacityType, offering }: Row): Launch {
+  const claim = { row: index, members: [], pinnedKeys: noKeys };
+  return { claim, type: type.name, capacityType, price: offering.price, counted: false };
+}

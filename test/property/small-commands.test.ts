@@ -75,8 +75,8 @@ function cheapestFleet({ small, nodes }: { small: SmallCase; nodes: readonly Pri
   return best;
 }
 
-// The rest save too little for what they disturb, or choose zones one by one.
-test('of 300 fleets of one to three nodes at least 267 end at the lowest price that removing any of their nodes can reach', () => {
+// The rest save too little for what they disturb.
+test('of 300 fleets of one to three nodes at least 296 end at the lowest price that removing any of their nodes can reach', () => {
   const dearer: string[] = [];
   let fleets = 0;
   for (let seed = firstSeed; fleets < 300; seed++) {
@@ -87,5 +87,5 @@ test('of 300 fleets of one to three nodes at least 267 end at the lowest price t
     const cheapest = cheapestFleet(fleet);
     if (priceAfter > cheapest + 1e-9) dearer.push(`seed ${seed}: ${priceAfter}, not ${cheapest}`);
   }
-  expect(dearer.slice(300 - 267)).toEqual([]);
+  expect(dearer.slice(300 - 296)).toEqual([]);
 });
