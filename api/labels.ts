@@ -52,16 +52,8 @@ export const annotations = {
   driftStopped: 'stowage.dev/drift-stopped',
   /** On a NodePool: the disruptions of its nodes, and what users rejected (JSON of cluster/pool-records.ts). */
   disruptionRecords: 'stowage.dev/disruption-records',
-  /**
-   * Refusals of NodeClaims of a NodePool by the API server, and the end of the back-off (JSON of
-   * core/claim-refusals.ts).
-   */
-  claimsRefused: 'stowage.dev/claims-refused',
-  /**
-   * Pods that kube-scheduler left pending although a node of the NodePool had room for them (JSON of
-   * core/pod-refusals.ts).
-   */
-  podsRefused: 'stowage.dev/pods-refused',
+  /** On a NodePool: what was planned and then refused, by whom, and the end of the back-off (JSON of core/refusals.ts). */
+  refusals: 'stowage.dev/refusals',
   /** On the operator's Lease: the leader's loops that fail (JSON of operator/stuck/leader-loops.ts). */
   failingLoops: 'stowage.dev/failing-loops',
   /**

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { annotations, labels } from '../api/labels.js';
+import { labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import { managedPools } from './cluster.js';
 import { packingInput } from './packing-input.js';
-import { podShape } from './refused-pods.js';
 
 // Rule `provisioning/cache-is-current`.
 test.each([
@@ -32,53 +31,3 @@ test.each([
     world.stop();
   }
 });
-
-// Rule `provisioning/refused-pods`.
-test.each([
-  ['without node affinity', undefined, [['kubernetes.io/hostname NotIn h1']]],
-  [
-    'with two terms, in each',
-    [{ matchExpressions: [{ key: 'a', operator: 'Exists' as const }] }, { matchExpressions: [] }],
-    [['a Exists ', 'kubernetes.io/hostname NotIn h1'], ['kubernetes.io/hostname NotIn h1']],
-  ],
-])(
-  'a pod %s is planned away from the node on which kube-scheduler refused pods like it',
-  async (_, terms, expected) => {
-    const world = await createActivityWorld();
-    try {
-      const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms ?? [] } };
-      const pod = {
-        metadata: { name: 'p', namespace: 'default' },
-        spec: { containers: [], ...(terms === undefined ? {} : { affinity: { nodeAffinity } }) },
-        status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
-      };
-      world.kube.put('EC2NodeClass', nodeClass('default'));
-      world.kube.put('Node', { metadata: { name: 'n1', labels: { 'kubernetes.io/hostname': 'h1' } } });
-      world.kube.put('Pod', pod as never);
-      await world.synced();
-      const [cached] = world.deps.cache.all('Pod');
-      const refusal = { shape: podShape(cached!), pod: 'default/p', nodes: ['n1', 'gone'], message: '', times: 1 };
-      const times = { at: world.clock.now - 1000, until: world.clock.now - 1 };
-      const pool = nodePool('default');
-      const annotated = {
-        ...pool.metadata,
-        annotations: { [annotations.podsRefused]: JSON.stringify([{ ...refusal, ...times }]) },
-      };
-      world.kube.put('NodePool', { ...pool, metadata: annotated });
-      await world.synced();
-
-      const { objects } = await packingInput(world.deps, managedPools(world.deps));
-      const again = await packingInput(world.deps, managedPools(world.deps));
-
-      const required = objects.pods[0]?.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-      expect(
-        required?.nodeSelectorTerms.map(({ matchExpressions = [] }) =>
-          matchExpressions.map(({ key, operator, values = [] }) => `${key} ${operator} ${values.join()}`),
-        ),
-      ).toEqual(expected);
-      expect(again.objects.pods[0]).toBe(objects.pods[0]);
-    } finally {
-      world.stop();
-    }
-  },
-);

@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { NodeSelectorRequirement, Pod } from '../api/kubernetes.js';
+import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { allocatableOf, pinnedValue } from '../core/launch-options.js';
@@ -13,9 +13,9 @@ import { cataloguesOf, instanceTypesOf, managedClaims } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
-import { refusalsRemembered } from './refused-pods.js';
+import { refusalsInForce } from './refused-pods.js';
 import { fullName } from '../core/names.js';
-import type { PodRefusal } from '../core/pod-refusals.js';
+import type { Refusal } from '../core/refusals.js';
 
 /** The dependencies for packing input. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
@@ -31,7 +31,7 @@ export async function packingInput(
   waits: (pod: Pod) => boolean = isPending,
 ): Promise<PackingInput> {
   const { cache, gates } = deps;
-  const refusalOf = refusalsRemembered(deps);
+  const refusalOf = refusalsInForce(deps);
   const catalogues = await gatedCatalogues(deps, pools);
   return {
     objects: {
@@ -69,16 +69,14 @@ function asPacked(
   deps: PackingDeps,
   pod: Pod,
   waits: (pod: Pod) => boolean,
-  refusalOf: (pod: Pod) => PodRefusal | undefined,
+  refusalOf: (pod: Pod) => Refusal | undefined,
 ): readonly Pod[] {
   if ((pod.spec.nodeName ?? '') !== '') return [pod];
   if (!waits(pod)) return [];
-  const { until = 0, nodes = [] } = refusalOf(pod) ?? {};
-  if (until > deps.now()) return [];
+  if (refusalOf(pod) !== undefined) return [];
   const awaited = awaitedNode(deps, pod);
   if (awaited !== undefined) return awaited.own ? [onNode(pod, awaited.node)] : [];
-  const away = awayFrom(deps, pod, nodes);
-  return isNominated(away) ? [{ ...away, status: { ...away.status, nominatedNodeName: '' } }] : [away];
+  return isNominated(pod) ? [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }] : [pod];
 }
 
 /**
@@ -92,32 +90,6 @@ export async function disruptionInput(
 ): Promise<PackingInput> {
   return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(fullName(pod)));
 }
-
-/**
- * A pod is not planned onto nodes on which kube-scheduler refused pods like it, though they have room
- * (provisioning/refused-pods). Returns the same object for the same input.
- */
-function awayFrom({ cache }: Pick<PackingDeps, 'cache'>, pod: Pod, nodes: readonly string[]): Pod {
-  const values = nodes.flatMap((name) => cache.get('Node', { name })?.metadata.labels?.[labels.hostname] ?? []);
-  if (values.length === 0) return pod;
-  const known = moved.get(pod);
-  if (known !== undefined && known.from === values.join()) return known.pod;
-  const away: NodeSelectorRequirement = { key: labels.hostname, operator: 'NotIn', values };
-  const { affinity } = pod.spec;
-  const { nodeAffinity } = affinity ?? {};
-  const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}];
-  const nodeSelectorTerms = terms.map((term) => ({
-    ...term,
-    matchExpressions: [...(term.matchExpressions ?? []), away],
-  }));
-  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
-  const spec = { ...pod.spec, affinity: { ...affinity, nodeAffinity: { ...nodeAffinity, ...required } } };
-  const copy = { ...pod, spec };
-  moved.set(pod, { from: values.join(), pod: copy });
-  return copy;
-}
-
-const moved = new WeakMap<Pod, { readonly from: string; readonly pod: Pod }>();
 
 /** Returns the same object for the same input, so that packing threads need not receive it again. */
 function onNode(pod: Pod, nodeName: string): Pod {

@@ -1,11 +1,8 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Pod } from '../api/kubernetes.js';
-import { annotations } from '../api/labels.js';
 import { transitionOf } from '../core/conditions.js';
-import { canonicalJson, hashText } from '../core/hash.js';
-import { podRefusalsOf } from '../core/pod-refusals.js';
-import type { PodRefusal } from '../core/pod-refusals.js';
+import { podShape, refusalsOn, type Refusal } from '../core/refusals.js';
 import { isReschedulable, isUnassigned } from '../core/pods.js';
 import { listedNames, verb } from '../core/text.js';
 import { timeText } from '../core/time.js';
@@ -52,57 +49,22 @@ export function holdsNothing({ cache }: Deps, claim: NodeClaim): boolean {
   return name !== undefined && !cache.podsOnNode(name).some(isReschedulable);
 }
 
-/** Labels that differ between pods of one workload. */
-const ownLabels: ReadonlySet<string> = new Set([
-  'statefulset.kubernetes.io/pod-name',
-  'apps.kubernetes.io/pod-index',
-  'batch.kubernetes.io/job-completion-index',
-  'batch.kubernetes.io/controller-uid',
-  'batch.kubernetes.io/job-name',
-  'controller-uid',
-  'job-name',
-]);
-
-/** Equal for pods that scheduling cannot distinguish. */
-export function podShape({ metadata, spec }: Pod): string {
-  let specText = specTexts.get(spec);
-  if (specText === undefined) {
-    specTexts.set(spec, (specText = canonicalJson({ ...spec, nodeName: undefined })));
-  }
-  const own = Object.entries(metadata.labels ?? {}).filter(([key]) => !ownLabels.has(key));
-  return hashText(`${metadata.namespace ?? 'default'} ${canonicalJson(Object.fromEntries(own))} ${specText}`);
-}
-
-const specTexts = new WeakMap<Pod['spec'], string>();
-
 /** Refused pods recorded on NodePools. */
-export function podRefusals({ cache, now }: Deps): readonly PodRefusal[] {
-  return cache.all('NodePool').flatMap((pool) => refusalsOn(pool, now()));
+export function podRefusals({ cache, now }: Deps): readonly Refusal[] {
+  return cache.all('NodePool').flatMap((pool) => podRefusalsOn(pool, now()));
 }
 
-export const refusalsOn = ({ metadata }: NodePool, now: number): readonly PodRefusal[] =>
-  podRefusalsOf(metadata.annotations?.[annotations.podsRefused], now);
+export const podRefusalsOn = (pool: NodePool, now: number): readonly Refusal[] =>
+  refusalsOn(pool, now).filter(({ by }) => by === 'kube-scheduler');
 
-/**
- * Returns a function that gives the remembered refusal of pods like a pod, also after its back-off; reads the records
- * once for many pods.
- */
-export function refusalsRemembered(deps: Deps): (pod: Pod) => PodRefusal | undefined {
-  const byShape = new Map(podRefusals(deps).map((refusal) => [refusal.shape, refusal]));
+/** Returns a function that says whether and why no node is launched for a pod now; reads the records once for many pods. */
+export function refusalsInForce(deps: Deps): (pod: Pod) => Refusal | undefined {
+  const inForce = podRefusals(deps).filter(({ until }) => until > deps.now());
+  const byShape = new Map(inForce.map((refusal) => [refusal.shape, refusal]));
   return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
 }
 
-/** Returns a function that says whether and why no node is launched for a pod now. */
-export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefined {
-  const now = deps.now();
-  const refusalOf = refusalsRemembered(deps);
-  return (pod) => {
-    const refusal = refusalOf(pod);
-    return refusal !== undefined && refusal.until > now ? refusal : undefined;
-  };
-}
-
-export function refusalText({ nodes, message, until }: PodRefusal): string {
+export function refusalText({ nodes, message, until }: Refusal): string {
   const said = message === '' ? '' : `, and says: ${message}`;
   const which = `${verb(nodes.length, 'node', 'nodes')} ${listedNames(nodes)}, which ${verb(nodes.length, 'was', 'were')} there for it`;
   return `kube-scheduler left it without ${which}${said}. No node is launched for such pods before ${timeText(until)}`;

@@ -75,18 +75,19 @@ describe('conditions that the operator writes', () => {
 
   test('the annotation for refused claims is removed from a NodePool ten minutes after its back-off, or when the spec changed', async () => {
     const names = ['rests', 'rested', 'changed', 'nonsense'];
-    const refusal = { generation: 2, times: 1, until: world.clock.now + 60_000, message: 'no' };
+    const by = { by: 'api-server', shape: '', pod: '', nodes: [], message: 'no' };
+    const refusal = { ...by, generation: 2, times: 1, at: 0, until: world.clock.now + 60_000 };
     const texts = [refusal, { ...refusal, until: world.clock.now - 600_000 }, { ...refusal, generation: 1 }, 'no'];
     names.forEach((name, i) => {
       const pool = nodePool(name);
-      const own = { [annotations.claimsRefused]: JSON.stringify(texts[i]) };
+      const own = { [annotations.refusals]: JSON.stringify([texts[i]]) };
       world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2, annotations: own } });
     });
     await world.synced();
     const noted = (): string[] =>
       names.filter((name) => {
         const { annotations: own = {} } = world.deps.cache.get('NodePool', { name })?.metadata ?? {};
-        return annotations.claimsRefused in own || !(annotations.nodePoolHash in own);
+        return annotations.refusals in own || !(annotations.nodePoolHash in own);
       });
 
     stops.push(watchNodePools(context()));

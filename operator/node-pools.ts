@@ -6,8 +6,7 @@ import { annotations } from '../api/labels.js';
 import { isManaged, nodeClassOf } from '../cluster/cluster.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
-import { podRefusalsOf } from '../core/pod-refusals.js';
-import { claimRefusalOf } from '../core/claim-refusals.js';
+import { claimRefusalsOn, refusalsOn } from '../core/refusals.js';
 import {
   conditionOf,
   nodePoolReadiness,
@@ -111,23 +110,15 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
  * Changes of its annotations: the hash, and removal of an expired refusal. A successful creation of a NodeClaim removes
  * it too, but that write may fail.
  */
-function annotationsDue({ metadata, spec }: NodePool, now: number): Record<string, string | null> | undefined {
-  const own = metadata.annotations ?? {};
+function annotationsDue(pool: NodePool, now: number): Record<string, string | null> | undefined {
+  const own = pool.metadata.annotations ?? {};
   const hashes = {
-    [annotations.nodePoolHash]: nodePoolHash(spec.template),
+    [annotations.nodePoolHash]: nodePoolHash(pool.spec.template),
     [annotations.nodePoolHashVersion]: nodePoolHashVersion,
   };
-  const refusal = own[annotations.claimsRefused];
-  const isPast = refusal !== undefined && claimRefusalOf(refusal, metadata.generation, now) === undefined;
-  const refused = own[annotations.podsRefused];
-  const isForgotten = refused !== undefined && podRefusalsOf(refused, now).length === 0;
-  if (!isPast && !isForgotten && Object.entries(hashes).every(([key, value]) => lookUp(own, key) === value))
-    return undefined;
-  return {
-    ...hashes,
-    ...(isPast ? { [annotations.claimsRefused]: null } : {}),
-    ...(isForgotten ? { [annotations.podsRefused]: null } : {}),
-  };
+  const isPast = own[annotations.refusals] !== undefined && refusalsOn(pool, now).length === 0;
+  if (!isPast && Object.entries(hashes).every(([key, value]) => lookUp(own, key) === value)) return undefined;
+  return { ...hashes, ...(isPast ? { [annotations.refusals]: null } : {}) };
 }
 
 /** Pods that were pending because this pool was missing are planned at once. */
@@ -227,19 +218,21 @@ const claimsAccepted = 'NodeClaimsAccepted';
 /** Only on pools whose NodeClaim the API server refused, until one is created. */
 function withRefusal(
   conditions: readonly Condition[],
-  { metadata }: NodePool,
+  pool: NodePool,
   at: { readonly now: number; readonly generation: number | undefined },
 ): Condition[] {
-  const refusal = claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, at.now);
+  const refusals = claimRefusalsOn(pool, at.now);
+  const ofAll = refusals.find(({ shape }) => shape === '');
+  const refusal = ofAll ?? refusals.at(-1);
   if (refusal === undefined) return withoutCondition(conditions, claimsAccepted);
-  const { message, until, pods } = refusal;
-  const whose = pods === undefined ? '' : ` for ${listedNames(pods)}`;
+  const { message, until } = refusal;
+  const whose = ofAll === undefined ? ` for ${listedNames(refusals.map(({ pod }) => pod))}` : '';
   return withCondition(
     conditions,
     {
       type: claimsAccepted,
       status: 'False',
-      reason: pods === undefined ? 'NodeClaimRefused' : 'NodeClaimRefusedForPods',
+      reason: ofAll === undefined ? 'NodeClaimRefusedForPods' : 'NodeClaimRefused',
       message: `${message} (no NodeClaim is created${whose} before ${timeText(until)})`,
     },
     at,

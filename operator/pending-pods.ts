@@ -1,9 +1,7 @@
-import type { Condition, KubernetesObject, ObjectMeta, Pod } from '../api/kubernetes.js';
-import { annotations } from '../api/labels.js';
+import type { Condition, KubernetesObject, Pod } from '../api/kubernetes.js';
 import { lacksNode } from '../cluster/awaited-nodes.js';
-import { refusalsInForce } from '../cluster/refused-pods.js';
 import { backOffMs } from '../core/back-off.js';
-import { claimRefusalOf } from '../core/claim-refusals.js';
+import { refusalsOn } from '../core/refusals.js';
 import { isTrue } from '../core/conditions.js';
 import { isDrainable, isPending } from '../core/pods.js';
 import type { Kind } from '../kube/port.js';
@@ -110,15 +108,15 @@ const deciding: readonly Kind[] = ['NodeOverlay', 'DaemonSet', 'StorageClass', '
  */
 function whatDecides(context: OperatorContext, pending: readonly Pod[]): string {
   const { cache, cloud, now } = context;
-  const refusalOf = refusalsInForce(context);
   const kinds = [...deciding, cloud.nodeClassKind.kind as Kind].filter((kind) => cache.kinds.includes(kind));
   return JSON.stringify([
-    pending.map((pod) => [pod.metadata.uid, pod.metadata.labels, lacksNode(context, pod), refusalOf(pod)?.until]),
+    pending.map((pod) => [pod.metadata.uid, pod.metadata.labels, lacksNode(context, pod)]),
     cache
       .all('NodePool')
-      .map(({ metadata, status }) => [
-        ...[metadata.uid, metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready'), status?.resources],
-        isBackedOff(metadata, now()),
+      .map((pool) => [
+        ...[pool.metadata.uid, pool.metadata.generation, pool.metadata.labels],
+        ...[isTrue(pool.status?.conditions, 'Ready'), pool.status?.resources],
+        refusalsOn(pool, now()).flatMap(({ by, shape, until }) => (until > now() ? [[by, shape]] : [])),
       ]),
     cache.all('NodeClaim').map(({ metadata, status }) => [metadata.uid, isTrue(status?.conditions, 'Initialized')]),
     kinds.map((kind) =>
@@ -131,9 +129,4 @@ function whatDecides(context: OperatorContext, pending: readonly Pod[]): string 
 
 interface Deciding extends KubernetesObject {
   readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
-}
-
-function isBackedOff({ annotations: noted, generation }: ObjectMeta, now: number): boolean {
-  const refusal = claimRefusalOf(noted?.[annotations.claimsRefused], generation, now);
-  return refusal !== undefined && refusal.until > now;
 }

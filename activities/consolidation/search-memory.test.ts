@@ -77,7 +77,7 @@ describe('remembered answers of a search', () => {
   });
 
   const refused = pool();
-  refused.metadata.annotations = { [annotations.claimsRefused]: '{}' };
+  refused.metadata.annotations = { [annotations.refusals]: '{}' };
   const spec = { maintenanceWindows: [{ schedule: '@daily', duration: '1h' }] };
   test.each<[string, Partial<ConsolidationInput['objects']>]>([
     ['a node becomes consolidatable', { nodeClaims: [claim(now - 29_000)] }],

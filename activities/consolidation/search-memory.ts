@@ -66,7 +66,7 @@ function isTimeless(input: ConsolidationInput): boolean {
 
 /** Budgets with a schedule open and close, and a NodePool whose NodeClaims were refused is excluded for a while. */
 const isPoolTimeless = ({ metadata, spec }: NodePool): boolean =>
-  metadata.annotations?.[annotations.claimsRefused] === undefined &&
+  metadata.annotations?.[annotations.refusals] === undefined &&
   spec.disruption.budgets.every(({ schedule }) => schedule === undefined);
 
 const isPolicyTimeless = ({ spec }: DisruptionPolicy): boolean =>

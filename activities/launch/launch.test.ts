@@ -128,10 +128,10 @@ describe('launching a claim', () => {
     test('end the launch: its NodePool backs off, so that another one gets the pods', async () => {
       await launch.failClaim({ claim, reason: 'launch_timeout', message: 'policy says no', refused: true });
       const pool = await world.kube.get('NodePool', { name: 'default' });
-      expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toContain('policy says no');
-      const { until } = JSON.parse(pool!.metadata.annotations![annotations.claimsRefused]!) as { until: number };
+      expect(pool?.metadata.annotations?.[annotations.refusals]).toContain('policy says no');
+      const [refusal] = JSON.parse(pool!.metadata.annotations![annotations.refusals]!) as [{ until: number }];
       // Long enough for its pods to be planned: those that pend are told of every ten seconds.
-      expect(until).toBe(world.clock.now + 120_000);
+      expect(refusal.until).toBe(world.clock.now + 120_000);
       expect(await live()).toBeUndefined();
     });
   });

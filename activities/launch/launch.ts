@@ -19,7 +19,7 @@ import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
 import { isTagged } from '../../cluster/tagging.js';
 import { recordRegistration } from '../registration-health.js';
-import { recordRefusal } from '../provisioning/refused-claims.js';
+import { recordRefusal } from '../provisioning/refusals.js';
 import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';

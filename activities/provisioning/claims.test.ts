@@ -142,7 +142,7 @@ describe('planning and creating claims', () => {
       };
       let refusedTeam: string;
       const backedOff = async (): Promise<string | undefined> =>
-        (await world.kube.get('NodePool', { name: 'preferred' }))?.metadata.annotations?.[annotations.claimsRefused];
+        (await world.kube.get('NodePool', { name: 'preferred' }))?.metadata.annotations?.[annotations.refusals];
 
       beforeEach(() => {
         world.kube.put('NodePool', ready(nodePool('preferred', { weight: 10, template: open })));
@@ -237,7 +237,7 @@ describe('planning and creating claims', () => {
 
       expect((await create('chain/1/1')).created).toMatchObject([{ nodePool: 'preferred' }]);
       const pool = await world.kube.get('NodePool', { name: 'preferred' });
-      expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toBeUndefined();
+      expect(pool?.metadata.annotations?.[annotations.refusals]).toBeUndefined();
     });
 
     test('makes the NodePool back off in the workflow where its annotation is refused too', async () => {

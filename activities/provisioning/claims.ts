@@ -18,7 +18,7 @@ import { inBatches } from '../../core/at-once.js';
 import { quantitiesOf } from '../claim-status.js';
 import { plannedPodsText } from '../../cluster/planned-pods.js';
 import { isRefusal } from '../refusals.js';
-import { forgetRefusals, recordRefusal } from './refused-claims.js';
+import { forgetRefusals, recordRefusal } from './refusals.js';
 import { withFailures } from '../to-failure.js';
 import { itemFailure } from '../for-each-item.js';
 import { lookUp } from '../../core/own.js';
@@ -111,7 +111,11 @@ async function recordOutcomes(
       const pods = causesOf(deps, refused, claims);
       resting.push(await recordRefusal(deps, pool, first.reason, { pods }));
     } else if (created.length > 0) {
-      await forgetRefusals(deps, pool, new Set(created.flatMap(({ index }) => claims[index]?.pods ?? [])));
+      await forgetRefusals(
+        deps,
+        pool,
+        created.flatMap(({ index }) => claims[index]?.pods ?? []),
+      );
     }
   }
   return resting;

@@ -12,14 +12,13 @@ import { learnCapacity } from '../../cluster/learn-capacity.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
-import { withBackOff } from './refused-claims.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText, regarding } from '../../core/events.js';
 import { isPending } from '../../core/pods.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
+import { forgetBoundPods, recordRefusedPods, withBackOff } from './refusals.js';
 import { conditionOf } from '../../core/conditions.js';
 import { fullName } from '../../core/names.js';
 
@@ -123,7 +122,7 @@ async function planNodes(
   if (!(await hasCaughtUp(deps, input.marks))) return { state: 'notReady', reason: 'the cluster cache to catch up' };
   const missing = await launches.missing(cancellationSignal());
   if (missing.length > 0) return { state: 'notReady', reason: `the instances of ${listed(missing)}` };
-  const pools = managedPools(deps).map((pool) => withBackOff(pool, input.resting ?? []));
+  const pools = managedPools(deps).map((pool) => withBackOff(deps, pool, input.resting ?? []));
   const started = deps.now();
   await deps.offerings.refresh();
   learnCapacity(deps);

@@ -2,7 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isPending } from '../../core/pods.js';
-import { refusalsOn, refusalText } from '../../cluster/refused-pods.js';
+import { podRefusalsOn, refusalText } from '../../cluster/refused-pods.js';
 import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
 import type { FailingLoop } from './leader-loops.js';
@@ -101,7 +101,7 @@ export function findStuck(observed: Observed): readonly Finding[] {
 /** One for each shape of pods: the text has the time of the next attempt (provisioning/refused-pods). */
 function refusedPods(pool: NodePool, now: number): Finding[] {
   const then = 'see what its scheduler asks for: nodes are launched for it again, at longer and longer intervals';
-  return refusalsOn(pool, now)
+  return podRefusalsOn(pool, now)
     .filter(({ until }) => until > now)
     .map((refusal) => {
       const { pod, at, times } = refusal;

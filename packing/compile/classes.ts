@@ -8,6 +8,7 @@ import type { Dimensions } from './dimensions.js';
 import { demandKey, isSameDemand, isSameShape, plainRequests, shapeKey } from './pod-key.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { withHonouredPreferences } from './preferences.js';
+import type { ShapeRefusals } from './pools.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 import { fullName } from '../../core/names.js';
 
@@ -18,6 +19,13 @@ export interface PodShape {
   /** Any pod of the shape. */
   readonly exemplar: Pod;
   readonly hostPorts: readonly HostPort[];
+  readonly refused: ShapeRefusals | undefined;
+}
+
+interface ClassOptions {
+  /** A pod as its owner creates it again after a move. */
+  readonly asMoved?: (pod: Pod) => Pod;
+  readonly refusalsOf?: (pod: Pod) => ShapeRefusals | undefined;
 }
 
 /** The requests of pods, interned. */
@@ -56,13 +64,12 @@ export class Classes {
     private readonly labelKeys: readonly string[],
     /** Additional text that distinguishes pods, such as their volumes. */
     private readonly extraText: (pod: Pod) => string,
-    /** A pod as its owner creates it again after a move. */
-    private readonly asMoved: (pod: Pod) => Pod = (pod) => pod,
+    private readonly options: ClassOptions = {},
   ) {}
 
   classify(pod: Pod): PodClass {
     const shape = this.shapeOf(pod);
-    const demand = this.demandOf(this.asMoved(pod));
+    const demand = this.demandOf(this.options.asMoved?.(pod) ?? pod);
     const key = shape.index * 0x4000000 + demand.index;
     let found = this.classIndex.get(key);
     if (found === undefined) {
@@ -81,7 +88,8 @@ export class Classes {
     let shape = this.shapeIndex.get(key);
     if (shape === undefined) {
       const namespace = pod.metadata.namespace ?? 'default';
-      shape = { index: this.shapes.length, namespace, exemplar: pod, hostPorts: hostPorts(pod) };
+      const refused = this.options.refusalsOf?.(pod);
+      shape = { index: this.shapes.length, namespace, exemplar: pod, hostPorts: hostPorts(pod), refused };
       this.shapes.push(shape);
       this.shapeIndex.set(key, shape);
     }

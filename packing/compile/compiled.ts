@@ -29,7 +29,7 @@ import { minValuesRulesOf } from './min-values.js';
 import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
 import { inCanonicalOrder } from './catalogue-order.js';
-import { backedOffPods, considerPools, type BackedOffPods, type Pool, type SkippedPool } from './pools.js';
+import { considerPools, shapeRefusals, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
 import { coverageOf, type Coverage } from './coverage.js';
 import { coveredCatalogues, overlaidCatalogues, catalogueSupplyOf, storeOf } from './stores.js';
@@ -42,7 +42,7 @@ import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { comingAgain } from './moved-pods.js';
 import { splitPods, findInvalid } from './split-pods.js';
-import { nameOf, namespaceOf, fullName } from '../../core/names.js';
+import { nameOf, namespaceOf } from '../../core/names.js';
 
 /** The input of a pass, compiled to classes, profiles and offers, from which pods are placed. */
 export interface Compiled {
@@ -52,7 +52,6 @@ export interface Compiled {
   readonly space: KeySpace;
   readonly pools: readonly Pool[];
   readonly skippedPools: readonly SkippedPool[];
-  readonly backedOff: BackedOffPods;
   readonly daemons: readonly Daemon[];
   readonly universe: Universe;
   readonly offers: Offers;
@@ -109,18 +108,18 @@ export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
   const volumes = new Volumes(objects, nodes);
   const templates = (objects.daemonSets ?? []).map(({ spec }) => spec.template);
   const labelKeys = keysRead([pending, templates, ...bound.values()], defaults.labelKeys(pending));
-  const backedOff = backedOffPods(objects.nodePools, input.now);
-  const refusedText = (pod: Pod): string =>
-    backedOff.size === 0
-      ? ''
-      : [...backedOff].flatMap(([name, { pods }]) => (pods.has(fullName(pod)) ? [`R${name}`] : [])).join();
-  const textOf = (pod: Pod): string =>
-    volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '') + refusedText(pod);
+  const refusalsOf = shapeRefusals(objects.nodePools, input.now);
+  const textOf = (pod: Pod): string => {
+    const refused = refusalsOf(pod);
+    const refusedText =
+      refused === undefined ? '' : `R${[...refused.pools.keys()].join()}/${[...refused.nodes].join()}`;
+    return volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '') + refusedText;
+  };
   const attachLimits = readAttachLimits(objects.csiNodes, nodes);
   const again = comingAgain(objects);
   const attaching = withAttachRequests(volumes, attachLimits, pending);
   const asMoved = (pod: Pod): Pod => attaching(again(pod));
-  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, asMoved));
+  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, { asMoved, refusalsOf }));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
   const levelsByShape = mapped(classes.shapes, (shape) =>
@@ -151,7 +150,6 @@ export function compile(input: PackingInput, limits = limitsOfPass): Compiled {
     },
     ...supplyOf(pass, considered.pools, { unused, pods: pending.length }),
     skippedPools: considered.skipped,
-    backedOff,
     queue: inQueueOrder(classes.all),
     invalid: findInvalid(classes.all, volumes),
   };

@@ -1,10 +1,10 @@
-import type { Condition, Taint } from '../../api/kubernetes.js';
+import type { Condition, Pod, Taint } from '../../api/kubernetes.js';
 import type { Daemon } from './daemons.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { isProtectedLabel } from '../../api/karpenter/requirement-rules.js';
 import { annotations, labels } from '../../api/labels.js';
-import { claimRefusalOf, podsBackedOff, whyBackedOffPool } from '../../core/claim-refusals.js';
+import { claimRefusalsOn, podShape, refusalsOn, whyBackedOff } from '../../core/refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/text.js';
@@ -104,24 +104,34 @@ function causeOf(conditions: readonly Condition[]): string | undefined {
 }
 
 /** The back-off after NodeClaims that the API server refused, or that got no node. */
-function whyRests({ metadata }: NodePool, now: number): string | undefined {
-  const { annotations: own, generation } = metadata;
-  const refusal = claimRefusalOf(own?.[annotations.claimsRefused], generation, now);
-  return whyBackedOffPool(refusal, now) ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
+function whyRests(pool: NodePool, now: number): string | undefined {
+  const { annotations: own, generation } = pool.metadata;
+  const refusal = claimRefusalsOn(pool, now).find(({ shape }) => shape === '');
+  const why = refusal && whyBackedOff(refusal, now);
+  return why ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
 }
 
-/**
- * By NodePool name: the pods (`namespace/name`) for which it launches nothing now, because the API server refused a
- * NodeClaim with their requests.
- */
-export type BackedOffPods = ReadonlyMap<string, NonNullable<ReturnType<typeof podsBackedOff>>>;
+/** Where pods of one shape were refused. */
+export interface ShapeRefusals {
+  /** By NodePool that launches nothing for them now, because the API server refused a NodeClaim: why. */
+  readonly pools: ReadonlyMap<string, string>;
+  /** Nodes, by name, on which kube-scheduler refused them, also after the back-off (provisioning/refused-pods). */
+  readonly nodes: ReadonlySet<string>;
+}
 
-export function backedOffPods(nodePools: readonly NodePool[], now: number): BackedOffPods {
-  const found = nodePools.map(({ metadata: { name = '', annotations: own, generation } }) => {
-    const text = own?.[annotations.claimsRefused];
-    return [name, podsBackedOff(claimRefusalOf(text, generation, now), now)] as const;
-  });
-  return new Map(found.flatMap(([name, refused]) => (refused === undefined ? [] : [[name, refused]])));
+/** Returns a function that gives the refusals of pods like a pod, by an equal object for equal pods. */
+export function shapeRefusals(nodePools: readonly NodePool[], now: number): (pod: Pod) => ShapeRefusals | undefined {
+  const byShape = new Map<string, { pools: Map<string, string>; nodes: Set<string> }>();
+  for (const pool of nodePools) {
+    for (const refusal of refusalsOn(pool, now)) {
+      const why = refusal.by === 'api-server' ? whyBackedOff(refusal, now) : undefined;
+      const ofShape = byShape.get(refusal.shape) ?? { pools: new Map<string, string>(), nodes: new Set<string>() };
+      if (why !== undefined) ofShape.pools.set(nameOf(pool), `for this pod it ${why}`);
+      for (const node of refusal.nodes) ofShape.nodes.add(node);
+      if (refusal.shape !== '') byShape.set(refusal.shape, ofShape);
+    }
+  }
+  return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
 }
 
 /** Validates a NodePool without conditions. */

@@ -30,7 +30,7 @@ import {
 import { clashingKey } from '../requirements/requirements.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
-import { fullName, nameOf } from '../../core/names.js';
+import { nameOf } from '../../core/names.js';
 
 /** The input of blockers. */
 export interface BlockerContext {
@@ -133,10 +133,8 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     const message = `the pod asks for ${labels.nodePool} ${describeRequirement(others)}`;
     return { nodePool, reason: 'Requirements', subject: labels.nodePool, message };
   }
-  const refused = compiled.backedOff.get(nodePool);
-  if (refused?.pods.has(fullName(podClass.shape.exemplar)) === true) {
-    return { nodePool, reason: 'NotReady', message: refused.why };
-  }
+  const why = podClass.shape.refused?.pools.get(nodePool);
+  if (why !== undefined) return { nodePool, reason: 'NotReady', message: why };
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
   if (taint !== undefined) {
     const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;

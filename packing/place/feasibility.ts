@@ -12,7 +12,6 @@ import { emptyList } from '../lists.js';
 import type { DaemonConflict } from '../topology/daemon-pods.js';
 import type { RuleBook } from '../topology/rules.js';
 import type { NodeKind } from './node-states.js';
-import { fullName } from '../../core/names.js';
 
 /** The profiles and kinds of nodes that admit a shape on a level, regardless of resources. Each is computed once. */
 export class Feasibility {
@@ -72,11 +71,8 @@ export class Feasibility {
    * Whether a NodePool launches nothing for these pods because of a back-off (provisioning/refused-claims); any
    * NodePool, if none is given.
    */
-  private isBackedOff({ exemplar }: PodShape, pool?: Pool): boolean {
-    const { backedOff } = this.compiled;
-    if (backedOff.size === 0) return false;
-    const refused = pool === undefined ? [...backedOff.values()] : [backedOff.get(pool.name)];
-    return refused.some((each) => each?.pods.has(fullName(exemplar)) === true);
+  private isBackedOff({ refused }: PodShape, pool?: Pool): boolean {
+    return refused !== undefined && (pool === undefined ? refused.pools.size > 0 : refused.pools.has(pool.name));
   }
 
   /** Profiles whose DaemonSets conflict with the topology rules of the shape. */

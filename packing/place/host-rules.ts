@@ -20,7 +20,7 @@ export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'> &
   Partial<Pick<Site, 'kind'>> & {
     /** Indices of DaemonSets whose pods will run there and are not counted yet. */
     readonly uncounted?: readonly number[] | undefined;
-    /** Set for existing nodes, where pods of DaemonSets alone do not satisfy pod affinity (topology/daemon-pods). */
+    /** Set for existing nodes: where kube-scheduler refused pods like it, and where pods of DaemonSets alone do not satisfy pod affinity (topology/daemon-pods). */
     readonly view?: NodeState['view'];
   };
 
@@ -40,7 +40,9 @@ function volumeRoom({ attach }: Host, { shape }: PodClass, volumes: Volumes, pod
   return canAttach(attach, own) ? 1 : 0;
 }
 
-function portRoom({ ports }: Host, { shape }: PodClass): number {
+/** None on a node where kube-scheduler refused such pods; one beside free host ports. */
+function portRoom({ ports, view }: Host, { shape }: PodClass): number {
+  if (view !== undefined && shape.refused?.nodes.has(view.name) === true) return 0;
   if (shape.hostPorts.length === 0) return Infinity;
   return portsClash(ports, shape.hostPorts) ? 0 : 1;
 }

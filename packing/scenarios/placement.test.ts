@@ -12,6 +12,7 @@ import {
   pool,
   sizes,
 } from '../../test/builders/packing-fixtures.js';
+import { podShape } from '../../core/refusals.js';
 import { plan } from '../plan.js';
 import type { ClusterObjects, Plan } from '../types.js';
 
@@ -777,4 +778,31 @@ test('planned claims name their pods in order, by namespace and then by name', (
   });
   const [claim] = plan(packingInput({ pods })).newNodeClaims;
   expect(claim!.pods).toEqual([...names].sort());
+});
+
+describe('what was refused, as the NodePool records it', () => {
+  const now = 1_000_000;
+  const refusal = { pod: 'default/a', nodes: [], message: 'no', times: 1, at: now, until: now + 60_000, generation: 0 };
+  const planned = (more: object, objects: Partial<ClusterObjects> = {}): Plan => {
+    const [a, b] = [pod('a'), pod('b', { memory: '2Gi' })];
+    const text = JSON.stringify([{ ...refusal, shape: podShape(a), ...more }]);
+    const own = pool();
+    const nodePools = [{ ...own, metadata: { ...own.metadata, annotations: { [annotations.refusals]: text } } }];
+    return plan({ ...packingInput({ pods: [a, b], nodePools, ...objects }), now });
+  };
+
+  // Rule `provisioning/refused-claims`.
+  test('a NodeClaim refused for pods of a shape: none is planned for these alone', () => {
+    const result = planned({ by: 'api-server' });
+    expect(result.newNodeClaims.map(({ pods }) => pods)).toEqual([['default/b']]);
+    expect(reasons(result)).toEqual([expect.stringContaining('for this pod it backs off until')]);
+  });
+
+  // Rule `provisioning/refused-pods`.
+  test('pods refused on a node: pods of their shape are planned onto others, also after the back-off', () => {
+    const nodes = [node('n1'), node('n2')];
+    const result = planned({ by: 'kube-scheduler', nodes: ['n1', 'gone'], until: now - 1 }, { nodes });
+    const on = new Map(result.existingNodes.map(({ node: name, pods }) => [name, pods]));
+    expect([on.get('n1'), on.get('n2')]).toEqual([['default/b'], ['default/a']]);
+  });
 });

@@ -108,7 +108,7 @@ function comparison(alone: readonly number[], beside: readonly number[]): string
 /** NodePools that rest because claims of them were refused. */
 const refusedPools = async (): Promise<string[]> =>
   (await world.kube.list('NodePool')).flatMap(({ metadata }) => {
-    const refused = metadata.annotations?.[annotations.claimsRefused];
+    const refused = metadata.annotations?.[annotations.refusals];
     return refused === undefined ? [] : [`NodePool ${metadata.name ?? ''}: ${refused}`];
   });
 

@@ -22,12 +22,12 @@ import { isMime, readMime } from '../../../cloud/aws/user-data/mime.js';
 import type { UserDataInput } from '../../../cloud/aws/user-data/input.js';
 import { renderUserData } from '../../../cloud/aws/user-data/user-data.js';
 import { CatalogueError, parseCatalogue } from '../../../cloud/kwok/catalogue.js';
-import { claimRefusalOf, nextRefusal, podsBackedOff } from '../../../core/claim-refusals.js';
 import { DurationError, parseDuration, parseNillableDuration } from '../../../core/durations.js';
 import { DomainError } from '../../../core/failures.js';
 import { parseFeatureGates } from '../../../core/feature-gates.js';
 import { parseWorkflowId } from '../../../core/ids.js';
-import { podRefusalsOf, withPodRefusal } from '../../../core/pod-refusals.js';
+import { annotations } from '../../../api/labels.js';
+import { refusalsOn, withRefusal } from '../../../core/refusals.js';
 import { parseQuantity, QuantityError } from '../../../core/quantities.js';
 import { budgetProblems } from '../../../disruption/budgets/budget-problems.js';
 import { allowance } from '../../../disruption/budgets/budgets.js';
@@ -57,8 +57,8 @@ export const secret = 'hunter2-hunter2-hunter2';
 const now = Date.parse('2026-11-03T10:30:00Z');
 
 const refusals: readonly unknown[] = [
-  [{ shape: 's', pod: 'a/b', nodes: ['n'], message: 'm', times: 1, at: now, until: now + 1000 }],
-  { generation: 1, times: 2, until: now + 1000, message: 'm', pods: ['a/b'] },
+  [{ by: 'kube-scheduler', shape: 's', pod: 'a/b', nodes: ['n'], message: 'm', times: 1, at: now, until: now + 1000, generation: 1 }], // prettier-ignore
+  [{ by: 'api-server', shape: '', pod: '', nodes: [], message: 'm', times: 2, at: now, until: now + 1000, generation: 1 }], // prettier-ignore
 ];
 
 const examples = ['nodepool.yaml', 'cluster.json'].flatMap((file) => documentsOf(join('examples', file)));
@@ -180,10 +180,12 @@ export const targets: readonly Target[] = [
     name: 'refusals in annotations of NodePools',
     input: fc.oneof(editedText(...refusals.map((each) => JSON.stringify(each))), changedValue(...refusals).map((value) => JSON.stringify(value))), // prettier-ignore
     read: (text) => {
-      const pods = podRefusalsOf(text, now);
-      const claim = claimRefusalOf(text, 1, now);
-      nextRefusal(claim, { generation: 1, now, message: 'm', pods: ['a/b'] });
-      return [withPodRefusal(pods, { shape: 's', pod: 'a/b', nodes: ['n'], message: 'm', isOther: false }, now), podsBackedOff(claim, now)]; // prettier-ignore
+      const known = refusalsOn({ metadata: { generation: 1, annotations: { [annotations.refusals]: text } } }, now);
+      const refused = { shape: 's', pod: 'a/b', message: 'm', generation: 1 };
+      return [
+        withRefusal(known, { by: 'kube-scheduler', ...refused, nodes: ['n'] }, now),
+        withRefusal(known, { by: 'api-server', ...refused, nodes: [] }, now),
+      ];
     },
     refusals: [],
   }),

@@ -1,5 +1,6 @@
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations, labels } from '../../../api/labels.js';
+import { claimRefusalsOn } from '../../../core/refusals.js';
 import { conditionOf, isTrue } from '../../../core/conditions.js';
 import { parseWorkflowId } from '../../../core/ids.js';
 import { isOwnedBy } from '../../../core/pods.js';
@@ -73,7 +74,7 @@ function* ofPools(kube: FakeKube): Iterable<string> {
       if (conditionOf(conditions, type) !== undefined) yield `NodePool ${name} still says ${type}`;
     }
     if (!isTrue(conditions, 'Ready')) yield `NodePool ${name} is not Ready`;
-    if (annotations.claimsRefused in (metadata.annotations ?? {})) yield `NodePool ${name} still rests`;
+    if (claimRefusalsOn({ metadata }, 0).length > 0) yield `NodePool ${name} still rests`;
     const own = claims.filter((claim) => claim.metadata.labels?.[labels.nodePool] === name).length;
     const counted = resources['nodes'] ?? '0';
     if (Number(counted) !== own) yield `NodePool ${name} counts ${counted} nodes and has ${own}`;

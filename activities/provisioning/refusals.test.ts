@@ -161,7 +161,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
 
   test('is waited for ten minutes if it fits there as far as packing knows', async () => {
     const known = (): string | undefined =>
-      world.kube.objects('NodePool')[0]?.metadata.annotations?.[annotations.podsRefused];
+      world.kube.objects('NodePool')[0]?.metadata.annotations?.[annotations.refusals];
     putNode('4');
     putPod('a-0');
     after(9 * minute);
