@@ -42,7 +42,7 @@ export class Starter implements WorkflowEngine {
     const { type, workflowId, input, summary } = entityStart(this.cluster, 'provision');
     await this.client.workflow.signalWithStart(type, {
       workflowId,
-      ...startOptions(type, { cluster: this.cluster }),
+      ...startOptions(type, { cluster: this.cluster }, this.client.options),
       args: [input],
       signal: podsPendingSignal,
       staticSummary: summary,
@@ -54,7 +54,7 @@ export class Starter implements WorkflowEngine {
     const { type, workflowId, input, summary } = entityStart(this.cluster, 'disrupt');
     await this.client.workflow.signalWithStart(type, {
       workflowId,
-      ...startOptions(type, { cluster: this.cluster }),
+      ...startOptions(type, { cluster: this.cluster }, this.client.options),
       args: [input],
       signal: clusterChangedSignal,
       staticSummary: summary,
@@ -82,7 +82,7 @@ export class Starter implements WorkflowEngine {
     const input: KeepReplicasInput = { cluster: this.cluster, nodePool, poolUid };
     await this.client.workflow.signalWithStart('keepReplicas', {
       workflowId: workflowIds.replicas(this.cluster, poolUid),
-      ...startOptions('keepReplicas', input),
+      ...startOptions('keepReplicas', input, this.client.options),
       args: [input],
       signal: replicasChangedSignal,
       signalArgs: [],
@@ -105,7 +105,7 @@ export class Starter implements WorkflowEngine {
     const input: RepairNodeInput = { cluster: this.cluster, claim, nodePool };
     await this.client.workflow.signalWithStart('repairNode', {
       workflowId: workflowIds.repair(this.cluster, claim.uid),
-      ...startOptions('repairNode', input),
+      ...startOptions('repairNode', input, this.client.options),
       args: [input],
       signal: nodeChangedSignal,
       signalArgs: [],
@@ -121,7 +121,7 @@ export class Starter implements WorkflowEngine {
     const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
     await this.client.workflow.signalWithStart('handleInterruption', {
       workflowId: workflowIds.interrupt(this.cluster, notice.instanceId),
-      ...startOptions('handleInterruption', input),
+      ...startOptions('handleInterruption', input, this.client.options),
       args: [input],
       signal: interruptionSignal,
       signalArgs: [notice],
@@ -136,7 +136,7 @@ export class Starter implements WorkflowEngine {
     try {
       await this.client.workflow.start(type, {
         workflowId,
-        ...startOptions(type, { cluster: this.cluster, ...input }),
+        ...startOptions(type, { cluster: this.cluster, ...input }, this.client.options),
         args: [input],
         staticSummary: summary,
         workflowIdConflictPolicy: 'FAIL',

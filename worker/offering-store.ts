@@ -53,7 +53,7 @@ export class TemporalOfferingStore implements OfferingStore {
         const input: OfferingsInput = { cluster: this.cluster };
         await client.workflow.signalWithStart('offerings', {
           workflowId: workflowIds.offerings(this.cluster),
-          ...startOptions('offerings', input),
+          ...startOptions('offerings', input, client.options),
           args: [input],
           signal: offeringsRefusedSignal,
           signalArgs: [refusals],

@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributePair } from '@temporalio/common';
+import type { ClaimRef } from '../core/refs.js';
 
 /** Search attributes, registered by the worker at start-up. */
 export const searchAttributes = {
@@ -16,19 +17,22 @@ export const searchAttributes = {
   secondsToSpare: defineSearchAttributeKey('StowageSecondsToSpare', 'INT'),
 } as const;
 
-/** The fields of inputs that attributes are taken from. */
-interface Subject {
+/** The fields of inputs that say what a workflow is about, and which others are related to it. */
+export interface WorkflowSubject {
   readonly cluster: string;
   readonly nodePool?: string;
-  readonly claim?: { readonly name: string };
+  readonly claim?: ClaimRef;
   readonly candidate?: Candidate;
   readonly candidates?: readonly Candidate[];
   readonly instanceId?: string;
+  /** Ids of workflows that wait for this one. */
+  readonly notify?: string;
+  readonly alsoNotify?: readonly string[];
   readonly reason?: string;
   /** Dollars per hour. */
   readonly saves?: number;
 }
-type Candidate = { readonly claim: { readonly name: string }; readonly nodePool: string };
+type Candidate = { readonly claim: ClaimRef; readonly nodePool: string };
 
 /** Reasons of workflow types whose input has none. */
 const reasonsOf: ReadonlyMap<string, string> = new Map([
@@ -61,9 +65,9 @@ export const usualOutcomeOf = (type: string): string => usualOutcomes.get(type) 
  */
 export function startAttributes(
   type: string,
-  input: object,
+  input: WorkflowSubject,
 ): { readonly typedSearchAttributes: SearchAttributePair[] } {
-  const { cluster, nodePool, claim, candidate, candidates = [], instanceId, reason, saves } = input as Subject;
+  const { cluster, nodePool, claim, candidate, candidates = [], instanceId, reason, saves } = input;
   const about = candidate ?? candidates[0];
   const reasonOf = reasonsOf.get(type) ?? (about === undefined ? reason : reason?.toLowerCase());
   const savings = saves === undefined ? [] : [{ key: searchAttributes.savingsPerHour, value: saves }];

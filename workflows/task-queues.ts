@@ -1,5 +1,6 @@
 import type { Priority } from '@temporalio/common';
-import { startAttributes } from './search-attributes.js';
+import { startAttributes, type WorkflowSubject } from './search-attributes.js';
+import { startDetails } from './start-details.js';
 
 export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
 
@@ -36,27 +37,29 @@ const longestFairnessKey = 64;
  * Priority of a workflow, which its activities inherit. The fairness key shares the limited rate of the queue `cloud`
  * between the launches of different NodePools. Servers without priorities or fairness ignore both.
  */
-export function priorityOf(
-  type: string,
-  { nodePool }: { readonly nodePool?: string },
-): { readonly priority: Priority } {
+function priorityOf(type: string, { nodePool }: { readonly nodePool?: string }): Priority {
   return {
-    priority: {
-      ...(sooner.has(type) ? { priorityKey: 2 } : {}),
-      ...(nodePool === undefined ? {} : { fairnessKey: nodePool.slice(0, longestFairnessKey) }),
-    },
+    ...(sooner.has(type) ? { priorityKey: 2 } : {}),
+    ...(nodePool === undefined ? {} : { fairnessKey: nodePool.slice(0, longestFairnessKey) }),
   };
 }
 
-/** Task queue, priority and search attributes for starting a workflow of this type. */
+/**
+ * Task queue, priority, search attributes and static details for starting a workflow of this type. `details`: what the
+ * static details say before guidance and links.
+ */
 export function startOptions(
   type: string,
-  input: { readonly cluster: string; readonly nodePool?: string },
-): { readonly taskQueue: string; readonly priority: Priority } & ReturnType<typeof startAttributes> {
+  input: WorkflowSubject,
+  { namespace, details }: { readonly namespace: string; readonly details?: string | undefined },
+): { readonly taskQueue: string; readonly priority: Priority; readonly staticDetails: string } & ReturnType<
+  typeof startAttributes
+> {
   const { control, urgent } = taskQueues(input.cluster);
   return {
     taskQueue: urgentWorkflows.has(type) ? urgent : control,
-    ...priorityOf(type, input),
+    priority: priorityOf(type, input),
+    staticDetails: startDetails(type, input, namespace, details),
     ...startAttributes(type, input),
   };
 }

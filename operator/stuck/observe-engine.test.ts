@@ -30,7 +30,7 @@ test('the observer checks workflow pollers on every queue in which workflows sta
 
   const workflowQueues = observed.filter(({ tasks }) => tasks === 'workflow').map(({ name }) => name);
   const started = ['provision', 'launchNode', 'terminateNode', 'handleInterruption'].map(
-    (type) => startOptions(type, { cluster: 'c' }).taskQueue,
+    (type) => startOptions(type, { cluster: 'c' }, { namespace: 'default' }).taskQueue,
   );
   expect(new Set(workflowQueues)).toEqual(new Set(started));
   const activityQueues = observed.filter(({ tasks }) => tasks === 'activity').map(({ name }) => name);

@@ -123,7 +123,7 @@ export class ServerRig implements WorkflowRig {
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
     const handle = await this.client.workflow.start(type, {
-      ...startOptions(type, { cluster, ...(args[0] as object) }),
+      ...startOptions(type, { cluster, ...(args[0] as object) }, { namespace: 'default' }),
       workflowId,
       args,
     });

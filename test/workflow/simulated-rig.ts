@@ -55,7 +55,7 @@ export class SimulatedRig implements WorkflowRig {
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
     return this.client.workflow.start(type, {
-      ...startOptions(type, { cluster, ...(args[0] as object) }),
+      ...startOptions(type, { cluster, ...(args[0] as object) }, { namespace: 'default' }),
       workflowId,
       args,
     });

@@ -10,7 +10,7 @@ import { Starter } from '../../operator/starter.js';
 import type { Mix } from '../../test/cases/interruption-mixes.js';
 import { floodOf } from '../../test/cases/interruption-mixes.js';
 import { registerSearchAttributes } from '../../process/search-attributes.js';
-import { startOptions } from '../../workflows/messages.js';
+import { taskQueues } from '../../workflows/messages.js';
 
 /** Where the flood goes and where it ends up. */
 export interface FloodTarget {
@@ -121,7 +121,7 @@ async function fill(target: FloodTarget, bodies: readonly string[]): Promise<voi
 
 /** Visibility lags behind: asks until it has as many as there should be, or gives up and says what there is. */
 async function counted(client: Client, cluster: string, expected: number): Promise<number> {
-  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${startOptions('handleInterruption', { cluster }).taskQueue}'`;
+  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${taskQueues(cluster).urgent}'`;
   const end = Date.now() + 60_000;
   for (;;) {
     const { count } = await client.workflow.count(query);

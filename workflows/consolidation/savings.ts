@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { dollars } from '../../core/text.js';
 import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
-import { startAttributes } from '../messages.js';
+import { startOptions } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import type { measureSavings } from './measure-savings.js';
 
@@ -38,16 +38,15 @@ export async function startMeasuring(
     podsMoved: podCount,
     finishedAt: workflowNow(),
   };
+  const [nodePool = ''] = command.nodePools;
+  const measured = { cluster, nodePool, reason: reason.toLowerCase(), saves: savingOf(deleting, decision) };
   try {
     await startChild<typeof measureSavings>('measureSavings', {
       workflowId: workflowIds.savings(cluster, firstExecutionRunId),
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `measure savings of ${dollars(command.priceBefore - priceAfter)}/h: ${command.nodes.slice(0, 3).join(', ')}`,
-      ...startAttributes('measureSavings', {
-        ...{ cluster, nodePool: command.nodePools[0], reason: reason.toLowerCase() },
-        saves: savingOf(deleting, decision),
-      }),
+      ...startOptions('measureSavings', measured, workflowInfo()),
       args: [{ cluster, command }],
     });
   } catch (error) {

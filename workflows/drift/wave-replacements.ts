@@ -4,13 +4,14 @@ import {
   executeChild,
   getExternalWorkflowHandle,
   ParentClosePolicy,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { settleAll } from '../../core/at-once.js';
 import { messageOf } from '../../core/error-message.js';
 import { workflowIds } from '../../core/ids.js';
 import type { Outbox } from '../calls/other-workflows.js';
 import type { Candidate, ClaimRef, HoldOrder, Order } from '../messages.js';
-import { abortSignal, holdSignal, startAttributes, withdrawSignal } from '../messages.js';
+import { abortSignal, holdSignal, startOptions, withdrawSignal } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { replaceNode } from '../replacement/replace-node.js';
@@ -63,7 +64,7 @@ export class WaveReplacements {
         parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary: `${node}: drifted, wave ${wave}`,
-        ...startAttributes('replaceNode', { cluster, reason: 'Drifted', candidate }),
+        ...startOptions('replaceNode', { cluster, reason: 'Drifted', candidate }, workflowInfo()),
         args: [{ cluster, reason: 'Drifted', candidate, withinMs: replaceWithinMs }],
       });
       const { outcome, replacements, reason } = result;

@@ -5,12 +5,13 @@ import {
   log,
   ParentClosePolicy,
   startChild,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
 import { settleAll } from '../../core/at-once.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
-import { priorityOf, startAttributes } from '../messages.js';
+import { startOptions } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import { counted } from '../../core/text.js';
 
@@ -29,9 +30,7 @@ export async function startLaunch(
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: shown.summary,
-      ...(shown.details === undefined ? {} : { staticDetails: shown.details }),
-      ...priorityOf('launchNode', input),
-      ...startAttributes('launchNode', input),
+      ...startOptions('launchNode', input, { ...workflowInfo(), details: shown.details }),
       args: [input],
     });
   } catch (error) {
@@ -63,7 +62,7 @@ export async function startLaunches(cluster: string, planId: string, launches: r
         workflowId: workflowIds.launchBatch(cluster, planId, part),
         parentClosePolicy: ParentClosePolicy.ABANDON,
         staticSummary: counted(own.length, 'launch', 'launches'),
-        ...startAttributes('launchBatch', { cluster }),
+        ...startOptions('launchBatch', { cluster }, workflowInfo()),
         args: [{ cluster, launches: own }],
       });
     } catch (error) {

@@ -8,6 +8,7 @@ import {
   ParentClosePolicy,
   startChild,
   TerminatedFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
 import type { TerminateNodeInput } from '../messages.js';
@@ -20,9 +21,7 @@ export type TerminationRequest = Omit<TerminateNodeInput, 'deleteClaim'>;
 
 const optionsFor = (input: TerminationRequest, staticSummary: string) =>
   ({
-    ...startOptions('terminateNode', input),
-    staticDetails:
-      'The deletion of a NodeClaim cannot be undone: if this workflow is terminated, the operator starts it again.',
+    ...startOptions('terminateNode', input, workflowInfo()),
     workflowId: workflowIds.terminate(input.cluster, input.claim.uid),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     // The same NodeClaim can come back, for example when etcd is restored from a backup. It must be terminated again.
