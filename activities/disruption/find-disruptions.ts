@@ -19,6 +19,7 @@ import {
   type UnlaunchablePools,
   waitsOfStaticDrift,
 } from '../drift/find-drift.js';
+import { StableSince } from '../disruption-context/stable-since.js';
 import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { regarding } from '../../core/events.js';
@@ -72,6 +73,7 @@ export class DisruptionFinder {
   private readonly skipped = new SkippedNodes();
   private readonly unlaunchable: UnlaunchablePools = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
+  private readonly emptySince = { Act: new StableSince(), Ask: new StableSince(), Recommend: new StableSince() };
   private readonly waiting = new WaitingNodes();
   private readonly changes: ClusterChanges;
   private readonly leastPrice: LeastPrice;
@@ -138,7 +140,7 @@ export class DisruptionFinder {
     const { deps, skipped, unlaunchable } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
     const methods: readonly ((context: DisruptionContext) => Proposals | Promise<Proposals>)[] = [
-      findEmpty,
+      (own) => findEmpty(own, this.emptySince[own.mode]),
       (own) => findStaticDrift(deps, own, unlaunchable),
       (own) => findDrift(deps, own, skipped),
     ];

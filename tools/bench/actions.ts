@@ -2,15 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { pod } from '../../test/cases/objects.js';
-import { Random } from '../../test/cases/random.js';
-import { Outages } from '../../test/simulation/cluster/network.js';
+import { inCalmCluster, type CalmCluster } from '../../test/simulation/cluster/calm-cluster.js';
 import { defaultSpec } from '../../test/simulation/cluster/pools.js';
-import { SimulatedProcess } from '../../test/simulation/cluster/process.js';
-import { VirtualTime } from '../../test/simulation/cluster/virtual-time.js';
-import { addPool, createCluster } from '../../test/simulation/cluster/world.js';
-import type { SimulatedCluster } from '../../test/simulation/cluster/world.js';
-import { ReplicaSet } from '../../test/simulation/scale-down/workloads.js';
-import { SimulatedTemporal } from '../../test/simulation/temporal/engine.js';
 import { sandboxesOf } from '../../test/simulation/temporal/sandbox.js';
 import { workflowBundle } from '../../worker/bundle.js';
 import { repositoryRoot } from './repository.js';
@@ -20,9 +13,7 @@ import { repositoryRoot } from './repository.js';
  * and Temporal, where a day takes a minute. `npm run actions` writes the table of docs/running-temporal.md.
  */
 
-const startMs = Date.parse('2026-01-05T12:00:00Z');
-const minute = 60_000;
-const hour = 60 * minute;
+const hour = 3_600_000;
 const nodes = 5;
 const lives = 10;
 
@@ -48,57 +39,17 @@ class Bill {
 const sum = (counts: Counts): number => [...counts.values()].reduce((all, own) => all + ofType(own), 0);
 const ofType = (own: ReadonlyMap<string, number>): number => [...own.values()].reduce((all, each) => all + each, 0);
 
-interface Scene {
-  readonly cluster: SimulatedCluster;
-  /** One pod a node. */
-  readonly set: ReplicaSet;
+interface Scene extends CalmCluster {
   readonly bill: Bill;
-  /** Lets so much time pass. */
-  readonly pass: (milliseconds: number) => Promise<void>;
 }
 
-async function inCluster<T>(code: string, act: (scene: Scene) => Promise<T>): Promise<T> {
-  let signs = 0;
-  const onCall = (): void => void (signs += 1);
-  const time = new VirtualTime(startMs, () => signs);
-  const random = new Random(1);
+function inCluster<T>(code: string, act: (scene: Scene) => Promise<T>): Promise<T> {
   const bill = new Bill();
-  const cluster = await createCluster(random, { onCall });
-  addPool(cluster.kube, 'default', defaultSpec);
-  const temporal = new SimulatedTemporal({
-    random,
-    sandboxes: sandboxesOf(code),
-    faults: { latencyMs: () => random.int(1, 20), fateOf: () => 'runs' },
-    onAction: (action, type, name) => bill.add(type, name === undefined ? action : `${action} ${name}`),
-  });
-  const outages = new Outages();
-  const stowage = new SimulatedProcess(
-    { ...cluster, temporal, random, outages, watchSilentMs: 10 * minute, onCall },
-    'process-1',
+  const onAction = (action: string, type: string, name?: string): void =>
+    bill.add(type, name === undefined ? action : `${action} ${name}`);
+  return inCalmCluster({ sandboxes: sandboxesOf(code), pool: defaultSpec, onAction }, (scene) =>
+    act({ ...scene, bill }),
   );
-  try {
-    void stowage.start();
-    const clock = {
-      get now() {
-        return Date.now();
-      },
-      sleep: (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds)),
-    };
-    const { kube, cache } = cluster;
-    const set = new ReplicaSet(
-      { kube, cache, random, clock },
-      { app: 'app', requests: { cpu: '12', memory: '8Gi' }, graceSeconds: 30 },
-    );
-    const pass = (milliseconds: number): Promise<void> => time.advance(time.now + milliseconds);
-    await pass(minute);
-    return await act({ cluster, set, bill, pass });
-  } finally {
-    stowage.kill();
-    cluster.stop();
-    await time.settle();
-    await temporal.stop();
-    time.restore();
-  }
 }
 
 /** With the nodes, and at rest. */
