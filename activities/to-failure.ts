@@ -8,18 +8,21 @@ const benign: ReadonlySet<string> = new Set([
   failures.insufficientCapacity.type,
   failures.conflict.type,
   failures.throttled.type,
+  failures.waiting.type,
 ]);
 
 /** Converts an error of an activity to a failure for Temporal (core/failures.ts defines what is retried). */
 function toFailure(error: unknown): Error {
   if (error instanceof TemporalFailure || isCancellation(error)) return error as Error;
   if (!isDomainError(error)) return error instanceof Error ? error : new Error(String(error));
+  const { againMs } = error.details;
   return ApplicationFailure.create({
     type: error.type,
     message: error.message,
     nonRetryable: retryable.get(error.type) === false,
     details: [error.details],
     cause: error,
+    ...(typeof againMs === 'number' ? { nextRetryDelay: againMs } : {}),
     ...(benign.has(error.type) ? { category: ApplicationFailureCategory.BENIGN } : {}),
   });
 }

@@ -12,6 +12,8 @@ export const failures = {
   unavailable: { type: 'Unavailable', retryable: true },
   denied: { type: 'Denied', retryable: true },
   throttled: { type: 'Throttled', retryable: true },
+  /** Nothing failed: the attempt found that it has to wait, for `details.againMs` milliseconds. */
+  waiting: { type: 'Waiting', retryable: true },
   /** The result of a step cannot be parsed. */
   unreadable: { type: 'Unreadable', retryable: false },
   superseded: { type: 'Superseded', retryable: false },

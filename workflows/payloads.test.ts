@@ -19,7 +19,6 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
   clusterChanged: [undefined],
   nominated: [[{ node: 'n', until: 1 }]],
-  disruptionFinished: [{ workflowId: 'w' }, { workflowId: 'w', outcome: 'withdrawn' }, { workflowId: 'w', outcome: 'done', targets: [{ node: 'n', nodePool: 'p' }] }],
   steer: [{ workflowId: 'w', targets: ['n'] }],
   steered: [undefined],
   replicasChanged: [undefined],
@@ -85,7 +84,6 @@ test.each([
     '[0].until',
   ],
   ['nominated', [{ node: 'n', until: 1e300 }], '[0].until'],
-  ['disruptionFinished', { workflowId: '' }, 'workflowId'],
   ['steer', { workflowId: 'w'.repeat(1001), targets: [] }, 'workflowId'],
 ] as const)('%s refuses %j, naming %s', (name, payload, field) => {
   expect(malformed(name, payload)).toMatch(`${field} is `);

@@ -21,7 +21,6 @@ import {
 
 const texts = listOf(text);
 const claim = object({ name: text, uid: text });
-const target = object({ node: text, nodePool: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
 const nodeUntil = object({ node: text, until: epochMs });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
@@ -50,15 +49,6 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
   ['nominated', listOf(nodeUntil)],
-  [
-    'disruptionFinished',
-    object({
-      workflowId,
-      outcome: absentOr(oneOf('done', 'abandoned', 'rejected', 'aborted', 'withdrawn', 'failed')),
-      reason: absentOr(text),
-      targets: absentOr(listOf(target)),
-    }),
-  ],
   ['steer', object({ workflowId, targets: texts })],
   ['steered', nothing],
   ['replicasChanged', nothing],

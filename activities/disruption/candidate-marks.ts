@@ -15,6 +15,7 @@ import { isRecorded } from '../../core/interruption-kinds.js';
 import { admit, release, type Admission } from './admission.js';
 import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode, type ClaimChange } from '../../cluster/writes.js';
+import { blockedByPods } from './validation.js';
 import { regarding } from '../../core/events.js';
 import { budgetReasons } from '../../api/disruption-reasons.js';
 import { isDeleting } from '../../core/names.js';
@@ -30,7 +31,7 @@ type UntaintInput = Parameters<DisruptionActivities['untaintCandidates']>[0];
  */
 export async function taintCandidates(
   deps: ActivityDeps,
-  { candidates: asked, together = false, waitsFor = [], ...why }: TaintInput,
+  { candidates: asked, together = false, waitsFor = [], method, ...why }: TaintInput,
 ): Promise<Awaited<ReturnType<DisruptionActivities['taintCandidates']>>> {
   const { owner = '', reason } = why;
   const { admitted, refused, nextCheckAt, alongside } = await admit(deps, {
@@ -52,12 +53,19 @@ export async function taintCandidates(
   const failed = await forEachItem(deps, candidates, mark, { what: 'the taint of a disruption', nameOf: nodeText });
   for (const { item, why: message } of failed)
     publishOnNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
+  const marked = candidates.filter(({ claim }) => tainted.has(claim.uid));
+  const blocked = method === undefined ? [] : await blockedByPods(deps, method, marked);
+  for (const { uid } of blocked) tainted.delete(uid);
   // The taint may have been written, and the condition not.
   const untainted = candidates.filter(({ claim }) => !tainted.has(claim.uid));
   if (untainted.length > 0) await untaintCandidates(deps, { candidates: untainted, ...ownerOf(why) });
   return {
     tainted: candidates.flatMap(({ claim }) => (tainted.has(claim.uid) ? [claim.uid] : [])),
-    ...(refused.length === 0 ? {} : { refused }),
+    ...(refused.length + blocked.length === 0
+      ? {}
+      : {
+          refused: [...refused, ...blocked.map(({ node, why: pods }) => ({ node, why: pods, for: 'Pods' as const }))],
+        }),
     ...(nextCheckAt === undefined ? {} : { nextCheckAt }),
     ...(alongside.length === 0 ? {} : { alongside }),
   };
@@ -74,7 +82,7 @@ async function noteWaits(
 ): Promise<void> {
   const note = async ({ claim, node }: Marked): Promise<void> => {
     const wait = refused.find((one) => one.node === node);
-    if (wait === undefined || wait.for === 'Gone') return;
+    if (wait?.for !== 'Budget' && wait?.for !== 'Pause') return;
     await noteWait(deps, claim, {
       ...{ workflow: owner, reason: reason as DisruptionReason, for: wait.for, why: wait.why },
       ...(until === undefined ? {} : { until }),

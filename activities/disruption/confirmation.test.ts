@@ -4,7 +4,7 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DisruptionMethod } from '../../workflows/messages.js';
-import { confirmCandidates } from './disruption.js';
+import { confirmCandidates } from './validation.js';
 
 // Rule `commands/checked-after-the-taint`.
 describe('confirming candidates after the taint', () => {

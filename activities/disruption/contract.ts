@@ -89,6 +89,8 @@ export interface DisruptionActivities {
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
     /** Whether either all nodes are tainted or none. */
     together?: boolean;
+    /** Of a command: a node whose pods prevent it keeps no taint (commands/checked-after-the-taint). */
+    method?: DisruptionMethod;
     /** The kinds of refusals that the workflow waits for, which are recorded on the NodeClaims. */
     waitsFor?: readonly RefusedNode['for'][];
   }): Promise<{
@@ -99,7 +101,7 @@ export interface DisruptionActivities {
     /** Nodes of other disruptions, which have no room for the pods of these (people/one-after-another). */
     readonly alongside?: readonly string[];
   }>;
-  /** The tainted nodes that must stay after all (commands/checked-after-the-taint), and why. */
+  /** Of nodes that were tainted some time ago, those that must stay after all, and why; and the pause that applies. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
     readonly reason: DisruptionReason;

@@ -11,7 +11,13 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { disruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { whyResultDiffers, type DecidedCommand } from '../consolidation/why-result-differs.js';
-import { isDeleting } from '../../core/names.js';
+import { activePauses, whyPaused } from '../../cluster/pauses.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { compareText } from '../../core/text.js';
+import type { DisruptionMethod } from '../../workflows/messages.js';
+import { podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { forEachItem } from '../for-each-item.js';
+import { fullName, isDeleting } from '../../core/names.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
 type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
@@ -116,3 +122,55 @@ function decidedOf(
 
 const plannedOf = ({ replacements, typeLists }: ValidatedDecision): PlannedClaim[] =>
   replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
+
+type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
+type Tainted = Pick<Candidate, 'claim' | 'node'>;
+
+/** Checks tainted nodes once more, when their replacements are up. */
+export async function confirmCandidates(
+  deps: ActivityDeps,
+  { method, reason, candidates }: Parameters<DisruptionActivities['confirmCandidates']>[0],
+): Promise<Confirmed> {
+  const blocked = (await blockedByPods(deps, method, candidates)).map(({ node, why }) => ({ node, why }));
+  const pauses = await activePauses(deps);
+  const paused = candidates.map((candidate) => whyPaused(pauses, reason, candidate)).find((why) => why !== undefined);
+  return { blocked, ...(paused === undefined ? {} : { paused }) };
+}
+
+/**
+ * The tainted nodes whose pods in the API server prevent their disruption (commands/checked-after-the-taint): before the
+ * taint pods may have landed that the watch cache had not seen. A drain cannot be undone, and would wait for a
+ * do-not-disrupt pod as long as that runs.
+ */
+export async function blockedByPods(
+  deps: ActivityDeps,
+  method: DisruptionMethod,
+  candidates: readonly Tainted[],
+): Promise<readonly { readonly uid: string; readonly node: string; readonly why: string }[]> {
+  const blocked = new Map<Tainted, string>();
+  const check = async (candidate: Tainted): Promise<void> => {
+    const pods = await deps.kube.list('Pod', { fieldSelector: `spec.nodeName=${candidate.node}` });
+    const why = whyPodsPrevent(deps, pods, { method, candidate });
+    if (why !== undefined) blocked.set(candidate, why);
+  };
+  const nameOf = ({ node }: Tainted): string => `Node ${node}`;
+  const unread = await forEachItem(deps, candidates, check, { what: 'the list of its pods', nameOf });
+  for (const { item, why } of unread) blocked.set(item, `its pods cannot be listed: ${why}`);
+  return [...blocked]
+    .map(([{ claim, node }, why]) => ({ uid: claim.uid, node, why }))
+    .sort((a, b) => compareText(a.node, b.node));
+}
+
+function whyPodsPrevent(
+  deps: Pick<ActivityDeps, 'cache' | 'now'>,
+  pods: readonly Pod[],
+  { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Tainted },
+): string | undefined {
+  if (method === 'empty' && !isEmpty({ pods })) return 'pods were bound to it';
+  // A terminationGracePeriod limits the drain of a drifted node, even if its pods are marked do-not-disrupt
+  // (candidates/drift-waives).
+  const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
+  if (method === 'drift' && grace !== undefined) return undefined;
+  const marked = podMarkedDoNotDisrupt(pods, deps.now());
+  return marked === undefined ? undefined : `pod ${fullName(marked)} was bound to it and is marked do-not-disrupt`;
+}

@@ -5,7 +5,6 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { finalizers, labels } from '../../api/labels.js';
 import type { CloudProvider, LaunchedInstance, LaunchRequest } from '../../cloud/port.js';
 import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
-import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
 import { ownerOf } from '../../core/owners.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -14,8 +13,7 @@ import { cataloguesOf, managedPools, nodeClassOf, poolOf } from '../../cluster/c
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { withOverlays, overlaysInEffect } from '../../cluster/overlays.js';
-import { reportConditions, setConditions } from '../claim-status.js';
-import { tagInstance } from '../../cluster/tagging.js';
+import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { updateClaim } from '../../cluster/writes.js';
 import { recordInstance } from './launch.js';
@@ -37,29 +35,12 @@ const longestMessage = 300;
 export function createCloudActivities(deps: ActivityDeps): CloudActivities {
   return withFailures<CloudActivities>({
     launchInstance: ({ claim, isFirst = false }) => launch(deps, claim, isFirst),
-    tagInstance: (input) => tagInstance(deps, input),
-    terminateInstance: async ({ claim, providerId }) => {
-      const state = await deps.cloud.terminate(providerId, launchedAt(deps, claim));
-      deps.log.info({ providerId, state }, 'terminating an instance');
-      if (state === 'terminating')
-        await reportConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
-      return { state };
-    },
     rebootInstance: async ({ claim, providerId }) => {
       const state = (await deps.cloud.rebootInstance?.(providerId)) ?? 'unsupported';
       deps.log.info({ nodeClaim: claim.name, providerId, state }, 'rebooting an instance');
       return { state };
     },
-    findInstance: async ({ providerId }) => ({
-      state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
-    }),
   });
-}
-
-/** When the NodeClaim got its instance, milliseconds of the epoch; undefined if unknown. */
-function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undefined {
-  const at = conditionOf(cache.get('NodeClaim', { name })?.status?.conditions, 'Launched')?.lastTransitionTime;
-  return at === undefined ? undefined : Date.parse(at);
 }
 
 async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<LaunchInstanceResult> {

@@ -1,4 +1,3 @@
-import type { TagInstanceResult } from '../../cluster/tagging.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 
@@ -60,8 +59,6 @@ export type NodeSync =
       readonly providerId: string;
       readonly reason: string;
       readonly message: string;
-      /** The instance lacks the tags that name its node. */
-      readonly untagged?: boolean;
     };
 
 export interface LaunchActivities {
@@ -71,8 +68,8 @@ export interface LaunchActivities {
   /** Writes the launched instance to the NodeClaim; a deleting NodeClaim keeps its provider id. */
   recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<RefusedWrite | undefined>;
   /**
-   * Registers and initializes the node, as far as it is ready. `live` reads the Node from the API server instead of the
-   * watch cache.
+   * Registers and initializes the node, as far as it is ready, and begins to tag its instance. `live` reads the Node
+   * from the API server instead of the watch cache.
    */
   syncNode(input: { claim: ClaimRef; live?: boolean }): Promise<NodeSync>;
   /**
@@ -88,14 +85,9 @@ export interface CloudActivities {
    * writes it to the NodeClaim if possible. `isFirst`: nothing can have been launched for the NodeClaim before.
    */
   launchInstance(input: { claim: ClaimRef; isFirst?: boolean }): Promise<LaunchInstanceResult>;
-  /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */
-  tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
-  terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
   /** Restarts the machine; `unsupported` where the provider cannot. */
   rebootInstance(input: {
     claim: ClaimRef;
     providerId: string;
   }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
-  /** Whether the instance is gone; changes nothing. */
-  findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
 }

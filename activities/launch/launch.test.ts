@@ -276,7 +276,7 @@ describe('launching a claim', () => {
       },
     });
 
-    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized', untagged: true });
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
 
     expect(written.filter((kind) => kind !== 'NodePool')).toEqual(['Node', 'NodeClaim']);
   });
@@ -286,6 +286,8 @@ describe('launching a claim', () => {
     const read = jest.spyOn(world.kube, 'get');
     await expect(launch.syncNode({ claim })).resolves.toMatchObject({ reason: 'NodeNotFound' });
     expect(read.mock.calls).toEqual([['NodeClaim', { name: 'c1' }]]);
+    const tagged = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { annotations: tagged } });
     await putNode({});
     read.mockClear();
 
@@ -309,6 +311,27 @@ describe('launching a claim', () => {
       true,
       true,
     ]);
+  });
+
+  // Rule `launch/tags-after-registration`.
+  test.each([
+    ['does not answer', () => new Promise<void>(() => undefined)],
+    ['refuses them', () => Promise.reject(new DomainError('Denied', 'ec2:CreateTags: UnauthorizedOperation'))],
+    ['does not show the instance yet', () => Promise.reject(new DomainError('Unavailable', 'not visible yet'))],
+  ])('registration adds the tags that name the node once, also where the cloud %s', async (_, answer) => {
+    await launched();
+    await putNode({});
+    const asked = new Promise<unknown[]>((resolve) => {
+      jest.spyOn(world.deps.cloud, 'tag').mockImplementation((...args) => {
+        resolve(args);
+        return answer();
+      });
+    });
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+
+    const { providerID } = (await live())!.status!;
+    expect(await asked).toEqual([providerID, { Name: 'n1', 'karpenter.sh/nodeclaim': 'c1' }]);
   });
 
   test('a node is counted as created once, also where the cache has not seen its registration yet', async () => {

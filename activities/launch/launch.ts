@@ -17,7 +17,7 @@ import { labelsOf } from '../../cluster/node-labels.js';
 import { openLabels, registration, whyNotInitialized, withOpenLabels } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
-import { isTagged } from '../../cluster/tagging.js';
+import { isTagged, tagInstance } from '../../cluster/tagging.js';
 import { recordRegistration } from '../registration-health.js';
 import { recordRefusal } from '../provisioning/refusals.js';
 import { isRefusedWrite } from '../refusals.js';
@@ -28,6 +28,7 @@ import { lookUp } from '../../core/own.js';
 import { instanceEnded, nodeNotFound } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/events.js';
+import { messageOf } from '../../core/error-message.js';
 import { nameOf, isDeleting } from '../../core/names.js';
 
 /**
@@ -43,7 +44,11 @@ export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
     prepareClaim: ({ claim }) => unlessRefused(() => prepare(deps, claim)),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
     recordLaunch: ({ claim, instance }) => unlessRefused(() => recordInstance(deps, claim, instance)),
-    syncNode: (input) => sync(deps, input, nominations),
+    syncNode: async (input) => {
+      const state = await sync(deps, input, nominations);
+      if ('nodeName' in state) beginTagging(deps, input.claim, state);
+      return state;
+    },
     failClaim: (input) => fail(deps, input),
   });
 }
@@ -316,7 +321,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
     const { nodePool, zone } = labelsOf(claim);
     deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
   }
-  return nodeUp(claim, node, why);
+  return nodeUp(node, why);
 }
 
 const initializedLabel = { [labels.initialized]: 'true' };
@@ -329,25 +334,38 @@ const initialization = (why: WhyNotInitialized, claim: NodeClaim, node: Node): r
     ? [{ type: 'Initialized', status: 'True' }, consistency(claim, node)]
     : [{ type: 'Initialized', status: 'Unknown', ...why }];
 
+type NodeUp = Extract<NodeSync, { nodeName: string }>;
+
+/**
+ * The launch does not wait for the tags, since a node works without them. Failures are left to the garbage collection,
+ * which tags what has no tags.
+ */
+function beginTagging(deps: ActivityDeps, claim: ClaimRef, { providerId, nodeName }: NodeUp): void {
+  const known = deps.cache.get('NodeClaim', { name: claim.name });
+  if (known !== undefined && isTagged(known)) return;
+  tagInstance(deps, { claim, providerId, nodeName }).catch((error: unknown) => {
+    deps.log.debug({ nodeClaim: claim.name, error: messageOf(error) }, 'could not tag an instance yet');
+  });
+}
+
 /** The answer for a registered node. */
-const nodeUp = (claim: NodeClaim, node: Node, why: WhyNotInitialized): NodeSync => ({
+const nodeUp = (node: Node, why: WhyNotInitialized): NodeUp => ({
   state: why === undefined ? 'initialized' : 'registered',
   nodeName: nameOf(node),
   providerId: node.spec?.providerID ?? '',
   ...(why ?? { reason: 'Initialized', message: '' }),
-  ...(isTagged(claim) ? {} : { untagged: true }),
 });
 
 async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
   const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
-  if (wasInitialized && node.metadata.labels?.[labels.initialized] !== undefined) return nodeUp(claim, node, undefined);
+  if (wasInitialized && node.metadata.labels?.[labels.initialized] !== undefined) return nodeUp(node, undefined);
   const why = whyNotInitialized(claim, node);
   if (why === undefined)
     await writeNode(deps.kube, nameOf(node), () => ({ metadata: { labels: initializedLabel } }), node);
   // A Node that was created again does not reset the condition of its NodeClaim.
   if (why === undefined || !wasInitialized)
     await setConditions(deps, ref, initialization(why, claim, node), { seen: claim });
-  return nodeUp(claim, node, why);
+  return nodeUp(node, why);
 }
 
 /**

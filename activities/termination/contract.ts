@@ -10,7 +10,8 @@ export type TerminationStart =
       readonly state: 'terminating';
       readonly providerId?: string;
       readonly nodeName?: string;
-      readonly nodeReady: boolean;
+      /** Set if the instance was gone before the drain, so that there is nothing to drain. */
+      readonly instanceGone?: true;
       /**
        * Set if the NodeClaim is not initialized, so that its launch may be under way. Workers of earlier builds do not
        * set it.
@@ -18,7 +19,7 @@ export type TerminationStart =
       readonly mayBeLaunching?: true;
       /** Milliseconds of the epoch. */
       readonly deadline?: number;
-      /** The longest grace period of the pods to evict, milliseconds. */
+      /** The longest grace period of the pods to evict, milliseconds; absent if there are none. */
       readonly longestGraceMs?: number;
       /** The steps for a stuck drain by the NodePool's policy, in order; absent without such a policy. */
       readonly escalation?: readonly EscalationStep[];
@@ -116,8 +117,11 @@ export interface TerminationActivities {
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
   setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;
-  /** Removes the finalizers of node and claim. */
-  finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
+  /**
+   * Terminates the instance, and removes the finalizers of node and claim once it is gone. Until then each attempt fails
+   * with `Waiting`.
+   */
+  finishTermination(input: { claim: ClaimRef; providerId?: string; nodeName?: string; reason: string }): Promise<void>;
 }
 
 /** Activities for the steps of a stuck drain (DisruptionPolicy, `drainEscalation`). */

@@ -106,7 +106,7 @@ describe('terminating a node', () => {
     const first = await begin();
     const second = await begin();
 
-    expect(first).toMatchObject({ state: 'terminating', providerId: providerID, nodeName: 'n1', nodeReady: true });
+    expect(first).toMatchObject({ state: 'terminating', providerId: providerID, nodeName: 'n1' });
     expect(second).toEqual(first);
     const node = await world.kube.get('Node', { name: 'n1' });
     expect(node?.spec?.taints).toEqual([taints.disrupted]);

@@ -161,7 +161,7 @@ describe('a node whose taint the API server refuses', () => {
 
   test('is removed where its instance is gone', async () => {
     await putNode('False');
-    await expect(begin()).resolves.toMatchObject({ nodeName: 'n1', nodeReady: false });
+    await expect(begin()).resolves.toMatchObject({ nodeName: 'n1', instanceGone: true });
     expect(isNodeDeleted()).toBe(true);
   });
 

@@ -4,6 +4,7 @@ import type { Node } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
 import { parseDuration, parseNillableDuration } from '../../core/durations.js';
+import { DomainError } from '../../core/failures.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -55,7 +56,8 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
   if (deadline !== undefined) await annotateDeadline(deps, ref, deadline);
   const node = await deletingNode(deps, claim, input.instanceEndsAt !== undefined);
   if (deadline !== undefined) announce(deps, claim, node, deadline);
-  return started(deps, claim, node, deadline);
+  const instanceGone = node !== undefined && (await instanceIsGone(deps, nameOf(node)));
+  return { ...started(deps, claim, node, deadline), ...(instanceGone ? { instanceGone } : {}) };
 }
 
 /** The pause that applies to the node, in words. */
@@ -92,7 +94,6 @@ function started(
     state: 'terminating',
     ...(providerId === undefined || providerId === '' ? {} : { providerId }),
     ...(node === undefined ? {} : { nodeName: nameOf(node) }),
-    nodeReady: isTrue(node?.status?.conditions, 'Ready'),
     ...(isTrue(claim.status?.conditions, 'Initialized') ? {} : { mayBeLaunching: true }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(node === undefined ? {} : drainFacts(deps, claim, node)),
@@ -112,7 +113,7 @@ function drainFacts(
     action,
   }));
   return {
-    longestGraceMs: Math.max(0, ...pods.map(graceOf)),
+    ...(pods.length === 0 ? {} : { longestGraceMs: Math.max(...pods.map(graceOf)) }),
     ...(escalation === undefined || escalation.length === 0 ? {} : { escalation }),
   };
 }
@@ -185,10 +186,31 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim, isUrgent: bool
   return node;
 }
 
+/** Intervals of the attempts until an instance is gone, which usually takes a minute. */
+const endsWithin = [10_000, 25_000, 30_000];
+const laterIntervals = { from: 140, ms: 60_000 };
+
+async function endInstance(deps: ActivityDeps, claim: ClaimRef, providerId: string): Promise<void> {
+  const state = await deps.cloud.terminate(providerId, launchedAt(deps, claim));
+  deps.log.info({ providerId, state }, 'terminating an instance');
+  if (state === 'gone') return;
+  await reportConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
+  const attempt = currentAttempt()?.number ?? 1;
+  const againMs = attempt < laterIntervals.from ? (endsWithin[attempt - 1] ?? endsWithin.at(-1)) : laterIntervals.ms;
+  throw new DomainError('Waiting', `instance ${providerId} is ending`, { againMs });
+}
+
+/** When the NodeClaim got its instance, milliseconds of the epoch; undefined if unknown. */
+function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undefined {
+  const at = conditionOf(cache.get('NodeClaim', { name })?.status?.conditions, 'Launched')?.lastTransitionTime;
+  return at === undefined ? undefined : Date.parse(at);
+}
+
 async function finish(
   deps: ActivityDeps,
-  { claim: ref, nodeName, reason }: { claim: ClaimRef; nodeName?: string; reason: string },
+  { claim: ref, providerId, nodeName, reason }: Parameters<TerminationActivities['finishTermination']>[0],
 ): Promise<void> {
+  if (providerId !== undefined) await endInstance(deps, ref, providerId);
   const claim = await getClaim(deps.kube, ref);
   const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
   const names = nodeName === undefined ? [] : nodesOfInstance(deps.cache, nodeName, claim?.status?.providerID);

@@ -119,21 +119,9 @@ function defaultText(step: Step, isAnswered: boolean): string | undefined {
   return `${phase}: no answer in time`;
 }
 
-/** Progress of a termination, by the first call of an activity. */
-const stages: ReadonlyMap<string, string> = new Map([
-  ['terminateInstance', 'the instance is being terminated'],
-  ['finishTermination', 'finalizers are removed'],
-]);
-
 /** `terminateNode`: taint, drain with its blockers, escalation, force, volumes, instance, finalizers. */
 function terminationDescriber(): Describer {
   let held = '';
-  const seen = new Set<string>();
-  const stageText = (step: Step): string | undefined => {
-    if (step.is !== 'activity' || seen.has(step.name)) return undefined;
-    seen.add(step.name);
-    return stages.get(step.name);
-  };
   return (step) => {
     const drain = drainOf(step);
     if (drain?.state === 'blocked') {
@@ -142,7 +130,7 @@ function terminationDescriber(): Describer {
       return held === before ? undefined : blockedLine(drain);
     }
     const done = drain?.state === 'done' ? drainedText(step, drain) : undefined;
-    return done ?? beginText(step) ?? escalationText(step) ?? stageText(step) ?? endText(step);
+    return done ?? beginText(step) ?? escalationText(step) ?? endText(step);
   };
 }
 

@@ -119,8 +119,6 @@ describe('history of a node that is no longer in Kubernetes', () => {
       'Node ip-172-31-32-10.us-west-2.compute.internal tainted',
       'drained',
       'volumes are detached',
-      'the instance is being terminated',
-      'finalizers are removed',
       'terminated: 0 pods evicted in 38s',
       'disruption done, saves $0.3840 per hour',
     ]);

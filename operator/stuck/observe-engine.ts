@@ -3,6 +3,7 @@ import proto from '@temporalio/proto';
 import { millisecondsOf } from '../../core/time.js';
 import { inBatches } from '../../core/at-once.js';
 import { compareText } from '../../core/text.js';
+import { failures } from '../../core/failures.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   explainQuery,
@@ -177,7 +178,8 @@ async function observeWorkflow(
 ): Promise<ObservedWorkflow> {
   const { raw, workflowId, runId, type, historyLength, historySize } = description;
   const hasFailed =
-    (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
+    (raw.pendingWorkflowTask?.attempt ?? 0) > 1 ||
+    raw.pendingActivities?.some((one) => (one.attempt ?? 0) > 1 && !isWaiting(one));
   const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;
   const task = taskOf(description, tail);
   const said = task === undefined ? await reportedBy(client, description, explanations) : {};
@@ -205,6 +207,10 @@ function taskOf({ raw }: WorkflowExecutionDescription, tail: HistoryTail | undef
   };
 }
 
+/** The last attempt did not fail: it found that it has to wait. */
+const isWaiting = ({ lastFailure }: RawActivity): boolean =>
+  lastFailure?.applicationFailureInfo?.type === failures.waiting.type;
+
 type RawActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
 function activityOf(activity: RawActivity, tail: HistoryTail | undefined): ObservedActivity {
@@ -213,7 +219,7 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
   const since = tail?.activitiesScheduledAt.get(activity.activityId ?? '');
   const dueAt = state === PENDING_ACTIVITY_STATE_SCHEDULED ? millisecondsOf(activity.scheduledTime) : undefined;
   const runningSince = state === PENDING_ACTIVITY_STATE_STARTED ? millisecondsOf(activity.lastStartedTime) : undefined;
-  const failure = rootMessage(activity.lastFailure);
+  const failure = isWaiting(activity) ? undefined : rootMessage(activity.lastFailure);
   return {
     type: activity.activityType?.name ?? '',
     attempt: activity.attempt ?? 1,

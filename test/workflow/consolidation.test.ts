@@ -15,7 +15,7 @@ import {
   retryUpdate,
   savingsQuery,
 } from '../../workflows/messages.js';
-import type { Candidate, ClaimRef, ConsolidateInput, Decision } from '../../workflows/messages.js';
+import type { Candidate, ClaimRef, ConsolidateInput, ConsolidateResult, Decision } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
@@ -159,12 +159,17 @@ describe('consolidate with replacements', () => {
     const steering = { ...replacing, steers: true };
     const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
 
-    test('taints other nodes before anything is evicted, and untaints them at the end', async () => {
+    const startFromDisrupt = async (): Promise<WorkflowHandle> => {
+      activities.found = [{ commands: [{ ...input, decision: steering }] }];
       await startDisrupt(rig);
+      await rig.until(() => activities.callsOf('validateCandidates').length > 0);
+      return rig.client.workflow.getHandle(id);
+    };
 
-      const handle = await start({ decision: steering });
+    test('taints other nodes before anything is evicted, and untaints them at the end', async () => {
+      const handle = await startFromDisrupt();
 
-      const { replacements } = await handle.result();
+      const { replacements = [] } = (await handle.result()) as ConsolidateResult;
       expect(replacements).toHaveLength(1);
       await rig.until(() => activities.callsOf('steerPods').length === 2);
       expect(activities.inputsOf('steerPods')).toEqual([
@@ -186,9 +191,7 @@ describe('consolidate with replacements', () => {
     test('waits no longer than two seconds for a `disrupt` that does not answer', async () => {
       let answer = (): void => undefined;
       activities.steerPods = async () => new Promise((resolve) => (answer = () => resolve({ steered: [] })));
-      await startDisrupt(rig);
-
-      const handle = await start({ decision: steering });
+      const handle = await startFromDisrupt();
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
       expect(activities.callsOf('steerPods')).toHaveLength(1);
@@ -241,7 +244,7 @@ describe('consolidate with replacements', () => {
     await rig.until(() => activities.callsOf('syncNode').length === count);
     const [{ claim }] = activities.inputsOf<{ claim: ClaimRef }>('syncNode') as [{ claim: ClaimRef }];
     const deletedAt = await rig.now();
-    activities.start = { state: 'terminating', providerId: 'x', nodeReady: false, mayBeLaunching: true, ...node };
+    activities.start = { state: 'terminating', providerId: 'x', mayBeLaunching: true, ...node };
 
     await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
       ...{ cluster, claim, nodePool: 'default', reason: 'deleted', deleteClaim: false },

@@ -5,9 +5,9 @@ import type { DisruptionView } from '../../activities/disruption-context/contrac
 import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
-  disruptionFinishedSignal,
   explainQuery,
   nextWindowQuery,
+  nominatedSignal,
   pauseSignal,
   pauseUpdate,
   resumeUpdate,
@@ -167,13 +167,12 @@ describe('disrupt: orders and its memory', () => {
     expect(rested).toMatchObject([{ node: 'node-a', failures: 1, why: 'abandoned: churn' }]);
     expect(rested![0]!.keptUntil! - rested![0]!.at).toBe(15_000);
 
-    const workflowId = workflowIds.consolidate(cluster, [candidate.claim.uid]);
-    await handle.signal(disruptionFinishedSignal, {
-      workflowId,
-      outcome: 'done',
-      targets: [{ node: 'node-c', nodePool: 'default' }],
-    });
+    activities.valid = (candidates) => candidates;
+    const decision = { ...deletion, targets: [{ node: 'node-c', nodePool: 'default' }] };
+    activities.found = [{ commands: [{ reason: 'Underutilized', candidates: [candidate], decision }] }];
     await handle.signal(clusterChangedSignal);
+    await rig.until(async () => (await running(handle)).length === 1);
+    await rig.sleep('10 minutes');
     await rig.until(() =>
       activities
         .inputsOf<DisruptionView>('findDisruptions')
@@ -206,7 +205,7 @@ describe('disrupt: orders and its memory', () => {
       ['json/plain', '{'],
     ] as const) {
       const payloads = [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) }];
-      for (const signalName of [pauseSignal.name, disruptionFinishedSignal.name]) {
+      for (const signalName of [pauseSignal.name, nominatedSignal.name]) {
         await rig.client.workflowService.signalWorkflowExecution({
           namespace: rig.client.options.namespace,
           workflowExecution: { workflowId },

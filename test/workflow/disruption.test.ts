@@ -4,7 +4,6 @@ import type { DisruptionView } from '../../activities/disruption-context/contrac
 import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
-  disruptionFinishedSignal,
   explainQuery,
   nominatedSignal,
   pauseSignal,
@@ -176,13 +175,20 @@ describe('consolidate and disrupt, without replacements', () => {
       return handle;
     };
 
+    /** The next check finds that its workflow is closed. */
+    const end = async (handle: WorkflowHandle, id: string): Promise<void> => {
+      activities.ended.push(id);
+      await rig.sleep('15 seconds');
+      await handle.signal(clusterChangedSignal);
+    };
+
     test('lasts as long as the consolidation', async () => {
       const handle = await start();
       expect(steps()).toEqual([]);
 
       await handle.signal(steerSignal, move);
       await rig.until(() => steps().length === 1);
-      await handle.signal(disruptionFinishedSignal, { workflowId });
+      await end(handle, workflowId);
       await rig.until(() => steps().length === 2);
 
       expect(steps()).toEqual([first, last]);
@@ -195,9 +201,9 @@ describe('consolidate and disrupt, without replacements', () => {
       await rig.until(() => steps().length === 1);
       await handle.signal(steerSignal, { workflowId: 'another', targets: ['node-b', 'node-c'] });
       await rig.until(() => steps().length === 2);
-      await handle.signal(disruptionFinishedSignal, { workflowId });
+      await end(handle, workflowId);
       await rig.until(() => steps().length === 3);
-      await handle.signal(disruptionFinishedSignal, { workflowId: 'another' });
+      await end(handle, 'another');
       await rig.until(() => steps().length === 4);
 
       const both = { targets: ['node-b', 'node-c'], steered: ['node-beside'] };

@@ -71,7 +71,6 @@ describe('escalation steps of a stuck drain', () => {
       state: 'terminating',
       providerId: 'fake:///z/i-1',
       nodeName: 'node-1',
-      nodeReady: true,
       longestGraceMs: 30_000,
       escalation,
     };
@@ -441,7 +440,7 @@ describe('escalation steps of a stuck drain', () => {
     await handle.cancel();
 
     await expect(handle.result()).rejects.toThrow();
-    expect(activities.callsOf('terminateInstance')).toEqual([]);
+    expect(activities.callsOf('finishTermination')).toEqual([]);
   });
 
   test('a drain that finds the instance gone skips volumes and removes the finalizers', async () => {

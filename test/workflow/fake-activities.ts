@@ -15,7 +15,6 @@ import type {
   LaunchInstanceResult,
   NodeSync,
 } from '../../activities/launch/contract.js';
-import type { TagInstanceResult } from '../../cluster/tagging.js';
 import type { DisruptionActivities, DisruptionsFound } from '../../activities/disruption/contract.js';
 import type {
   DrainActivities,
@@ -129,7 +128,7 @@ export class FakeActivities
     state: 'terminating',
     providerId: 'fake:///z/i-1',
     nodeName: 'node-1',
-    nodeReady: true,
+    longestGraceMs: 0,
   };
   drains: DrainProgress[] = [];
   volumes: DrainProgress[] = [];
@@ -262,10 +261,7 @@ export class FakeActivities
       return Promise.resolve({ state, reason: 'NodeNotFound', message: 'Node not registered with cluster' });
     }
     const names = { nodeName: `node-${claim.uid}`, providerId: `fake:///z/i-${claim.uid}` };
-    return Promise.resolve({
-      ...{ state, ...names, reason: 'NodeNotReady', message: 'Node status is NotReady' },
-      untagged: this.untagged,
-    });
+    return Promise.resolve({ state, ...names, reason: 'NodeNotReady', message: 'Node status is NotReady' });
   }
 
   async failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void> {
@@ -275,21 +271,6 @@ export class FakeActivities
 
   /** One after the other; then launches work. */
   launchResults: LaunchInstanceResult[] = [];
-  untagged = true;
-  tagging: TagInstanceResult = { state: 'tagged' };
-
-  async tagInstance(): Promise<TagInstanceResult> {
-    return Promise.resolve(this.tagging);
-  }
-
-  async terminateInstance(): Promise<{ state: 'terminating' | 'gone' }> {
-    return Promise.resolve({ state: 'terminating' });
-  }
-
-  async findInstance(): Promise<{ state: 'there' | 'gone' }> {
-    return Promise.resolve({ state: 'gone' });
-  }
-
   async inspectInstance(): Promise<InstanceView> {
     return Promise.resolve(this.instance);
   }
@@ -491,6 +472,7 @@ export class FakeActivities
     reason,
     candidates,
     together = false,
+    method,
   }: Parameters<DisruptionActivities['taintCandidates']>[0]): ReturnType<DisruptionActivities['taintCandidates']> {
     const full = this.overBudget.shift() ?? [];
     const refused = candidates.flatMap((one): RefusedNode[] => {
@@ -500,8 +482,10 @@ export class FakeActivities
       if (full.includes(node) || !this.admits(node)) return [{ node, why: 'budget 20% allows no more', for: 'Budget' }];
       return [];
     });
+    const landed = method === undefined ? [] : (this.landed.shift() ?? []);
+    refused.push(...landed.map((one) => ({ ...one, for: 'Pods' as const })));
     const isRefused = (node: string): boolean => refused.some((one) => one.node === node);
-    const marked = together && refused.length > 0 ? [] : candidates.filter(({ node }) => !isRefused(node));
+    const marked = together && refused.length > landed.length ? [] : candidates.filter(({ node }) => !isRefused(node));
     for (const { claim } of marked) this.tainted.add(claim.uid);
     return Promise.resolve({
       tainted: marked.map(({ claim }) => claim.uid),

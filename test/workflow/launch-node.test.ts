@@ -27,8 +27,7 @@ describe('launchNode, from claim to initialized node', () => {
   });
   afterEach(async () => rig.finish());
 
-  // Rule `launch/tags-after-registration`.
-  test('launches, registers, initializes and tags', async () => {
+  test('launches, registers and initializes', async () => {
     activities.nodeStates = ['waiting', 'registered', 'initialized'];
 
     const handle = await rig.start('launchNode', workflowId, input);
@@ -44,7 +43,6 @@ describe('launchNode, from claim to initialized node', () => {
       'recordLaunch',
       'syncNode',
       'syncNode',
-      'tagInstance',
       'syncNode',
     ]);
   });
@@ -52,7 +50,6 @@ describe('launchNode, from claim to initialized node', () => {
   test('launching takes one cloud call for the instance, and one for each change of its Node', async () => {
     const launchInstance = activities.launchInstance.bind(activities);
     activities.launchInstance = async (asked) => ({ ...(await launchInstance(asked)), recorded: true }) as never;
-    activities.untagged = false;
     activities.nodeStates = ['initialized'];
 
     const handle = await rig.start('launchNode', workflowId, { ...input, isFirst: true });
@@ -220,17 +217,6 @@ describe('launchNode, from claim to initialized node', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(5 * 60_000);
-  });
-
-  test('a node whose instance cannot be tagged is initialized all the same', async () => {
-    activities.tagging = { state: 'failed', message: 'ec2:CreateTags: UnauthorizedOperation' };
-    activities.nodeStates = ['registered', 'initialized'];
-    const handle = await rig.start('launchNode', workflowId, input);
-
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
-    await expect(handle.query(explainQuery)).resolves.toMatchObject({
-      facts: { 'not tagged': 'ec2:CreateTags: UnauthorizedOperation' },
-    });
   });
 
   // Rule `launch/timeouts`.

@@ -64,7 +64,7 @@ describe('repairNode of an unhealthy node', () => {
       nodePool: 'default',
     });
   const acts = (): string[] =>
-    activities.callsOf().filter((name) => /reboot|taint|begin|drainNode|terminateInstance|count/.test(name));
+    activities.callsOf().filter((name) => /reboot|taint|begin|drainNode|finishTermination|count/.test(name));
 
   test('a node that recovers within the toleration is left alone', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute }), { state: 'healthy' }];

@@ -40,8 +40,6 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
       'beginTermination',
       'drainNode',
       'awaitVolumesDetached',
-      'terminateInstance',
-      'findInstance',
       'finishTermination',
     ]);
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(5000);
@@ -85,8 +83,8 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     expect(activities.callsOf()).toEqual(['beginTermination']);
   });
 
-  test('a node that is not Ready and whose instance is gone is not drained', async () => {
-    activities.start = { state: 'terminating', providerId: 'fake:///z/i-1', nodeName: 'node-1', nodeReady: false };
+  test('a node whose instance is gone is not drained', async () => {
+    activities.start = { state: 'terminating', providerId: 'fake:///z/i-1', nodeName: 'node-1', instanceGone: true };
 
     const handle = await rig.start('terminateNode', workflowId, input);
     await handle.result();
@@ -111,7 +109,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     expect(attributes.get(searchAttributes.blockedBy)).toBe('pdb/default/web');
     expect(explanation).toMatchObject({ phase: 'draining', waitingFor: 'pdb/default/web', facts: { 'pods left': 2 } });
     expect(activities.inputsOf<DrainInput>('drainNode')[1]?.known).toEqual(['pdb/default/web']);
-    expect(activities.callsOf()).not.toContain('terminateInstance');
+    expect(activities.callsOf()).not.toContain('finishTermination');
     release();
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated', podsEvicted: 1 });
     expect((await handle.describe()).typedSearchAttributes.get(searchAttributes.blockedBy)).toBeUndefined();
@@ -174,7 +172,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
   });
 
   test('the termination grace period of the claim is the deadline of its drain', async () => {
-    activities.start = { ...activities.start, state: 'terminating', nodeReady: true, deadline: 1_900_000_000_000 };
+    activities.start = { ...activities.start, state: 'terminating', deadline: 1_900_000_000_000 };
 
     const handle = await rig.start('terminateNode', workflowId, input);
     await handle.result();
@@ -186,7 +184,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
   test('ends a launch in progress and terminates the instance that it still gets', async () => {
     let launched = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (launched = resolve));
-    activities.start = { state: 'terminating', nodeReady: false };
+    activities.start = { state: 'terminating' };
     const launch = await rig.start('launchNode', workflowIds.launch(cluster, claim.uid), {
       cluster,
       claim,
@@ -207,7 +205,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
       providerId: `fake:///z/i-${claim.uid}`,
     });
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
-    expect(activities.inputsOf<{ providerId: string }>('terminateInstance')).toMatchObject([
+    expect(activities.inputsOf<{ providerId: string }>('finishTermination')).toMatchObject([
       { providerId: `fake:///z/i-${claim.uid}` },
     ]);
     expect(activities.callsOf('recordLaunch')).toHaveLength(1);
@@ -232,7 +230,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     };
 
     beforeEach(() => {
-      activities.start = { state: 'terminating', providerId, nodeReady: false, mayBeLaunching: true };
+      activities.start = { state: 'terminating', providerId, mayBeLaunching: true };
     });
 
     test('and waits for its node: the launch ends at once, and deletes nothing', async () => {
@@ -243,7 +241,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
       await expect(launch.result()).resolves.toMatchObject({ outcome: 'superseded' });
       expect(await durationOf(launch)).toBeLessThan(10_000);
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
-      expect(activities.inputsOf('terminateInstance')).toEqual([{ claim, providerId }]);
+      expect(activities.inputsOf('finishTermination')).toEqual([{ claim, providerId, reason: 'deleted' }]);
       expect(activities.failed).toEqual([]);
     });
 
@@ -252,17 +250,12 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
       expect(await signalsOf(handle)).toEqual(['stopLaunch']);
-      expect(activities.callsOf()).toEqual([
-        'beginTermination',
-        'terminateInstance',
-        'findInstance',
-        'finishTermination',
-      ]);
+      expect(activities.callsOf()).toEqual(['beginTermination', 'finishTermination']);
     });
 
     test.each([
-      ['is initialized', { nodeName: 'node-1', nodeReady: true }],
-      ['a worker of an earlier build looked at', { nodeReady: false }],
+      ['is initialized', { nodeName: 'node-1' }],
+      ['a worker of an earlier build looked at', {}],
     ])('and %s: no launch is signalled', async (_, more) => {
       activities.start = { state: 'terminating', providerId, ...more };
 
@@ -278,7 +271,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
         activities.failed.push(failed);
         // As the operator does when the claim is deleted.
         terminations.push(await rig.start('terminateNode', workflowId, input));
-        await rig.until(() => activities.callsOf('terminateInstance').length === 1);
+        await rig.until(() => activities.callsOf('finishTermination').length === 1);
       };
       const launch = await startLaunch();
 
@@ -289,7 +282,7 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
   });
 
   test('a claim that was never launched is removed without an instance', async () => {
-    activities.start = { state: 'terminating', nodeReady: false };
+    activities.start = { state: 'terminating' };
     activities.view = { state: 'deleting' };
 
     const handle = await rig.start('terminateNode', workflowId, input);

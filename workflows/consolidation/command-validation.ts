@@ -44,14 +44,14 @@ export class CommandValidation {
   }
 
   /**
-   * Checks the tainted nodes once more (commands/checked-after-the-taint). Returns those that may not be disrupted, and
-   * a pause that applies to all of them.
+   * Checks the tainted nodes once more before the drain (commands/checked-after-the-taint). Returns those that may not be
+   * disrupted, and the pause that applies to them.
    */
   async confirm(deleting: readonly Candidate[]): Promise<Confirmed> {
     const { cluster, reason, decision } = this.input;
     const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));
     return activitiesOf(cluster).kube.confirmCandidates.executeWithOptions(
-      { summary: 'check pods and pauses after the taint' },
+      { summary: 'check pods and pauses before the drain' },
       [{ method: decision?.method ?? 'empty', reason, candidates }],
     );
   }

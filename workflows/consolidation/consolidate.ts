@@ -4,7 +4,7 @@ import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
 import { CommandConsent } from './command-consent.js';
 import { commandFacts, summaryOf } from './command-text.js';
-import { reportEnd, steerPodsTo } from './disrupt-signals.js';
+import { steerPodsTo } from './steer-pods.js';
 import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
 import { isContinueAsNewDue, isHistoryFull, withRelease } from '../history-limit.js';
@@ -89,15 +89,11 @@ class Consolidation {
     }
   }
 
-  /** In every case, removes taints from nodes that stay, and reports the outcome. */
+  /** In every case, removes taints from nodes that stay. */
   async finish(result: ConsolidateResult | undefined): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
-    const { decision, cluster } = this.input;
     if (result !== undefined) await this.noteRefused(result);
-    await (decision === undefined || result === undefined || this.consent.isSuperseded
-      ? reportEnd(cluster)
-      : reportEnd(cluster, result, this.targets(decision)));
     await ordersAnswered();
   }
 
@@ -160,13 +156,11 @@ class Consolidation {
    */
   private async prepare(valid: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
     const { decision } = this.input;
-    const tainted = await this.taint(valid);
-    let deleting = tainted === undefined ? undefined : await this.confirm(tainted);
-    if (deleting === undefined || decision === undefined || decision.replacements.length === 0) return deleting;
-    if (!(await this.launch(decision, deleting))) return this.undone();
-    // The launch took minutes: meanwhile a pod may have got the do-not-disrupt annotation.
-    deleting = await this.confirm(deleting);
-    return deleting;
+    const deleting = await this.taint(valid);
+    if (deleting === undefined) return undefined;
+    if (this.oversight.isHeld) return this.undone();
+    if (decision === undefined || decision.replacements.length === 0) return deleting;
+    return (await this.launch(decision, deleting)) ? this.confirm(deleting) : this.undone();
   }
 
   private async undone(): Promise<undefined> {
@@ -202,6 +196,7 @@ class Consolidation {
     this.progress.enter('tainting');
     const tainted = await this.turn.take(reason, valid, {
       together: consent.isApproved ? method !== 'empty' : this.hasReplacements,
+      method,
       waitsFor: consent.isApproved ? ['Budget', 'Pause'] : ['Pause'],
       until: () => consent.isWithdrawn,
     });
@@ -229,21 +224,15 @@ class Consolidation {
   }
 
   /**
-   * Checks the nodes once more after the taint, since pods may have been scheduled to them just before it. Undefined if
-   * a pause stops the command.
+   * Checks the nodes once more, since the launch took minutes: meanwhile a pod may have got the do-not-disrupt
+   * annotation. Undefined if a pause stops the command.
    */
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[] | undefined> {
-    const isHeld = (): boolean => this.oversight.isHeld;
-    if (isHeld()) return this.undone();
     const { blocked, paused } = await this.validation.confirm(tainted);
-    if (paused !== undefined || isHeld()) return this.undone();
+    if (paused !== undefined || this.oversight.isHeld) return this.undone();
     const [first] = blocked;
-    if (first === undefined) return tainted;
-    const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
-    const going = tainted.filter((candidate) => !isBlocked(candidate));
-    if (going.length === 0 || this.hasReplacements) throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
-    await this.replacement.keepOnly(going, tainted.filter(isBlocked));
-    return going;
+    if (first !== undefined) throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
+    return tainted;
   }
 
   /**
@@ -300,7 +289,8 @@ class Consolidation {
     if (decision !== undefined && decision.method !== 'drift' && this.hasReplacements) {
       await startMeasuring(this.input, { deleting: gone, decision, launched: this.replacement.source.claims });
     }
-    return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), savedPerHour };
+    const targets = decision === undefined ? {} : { targets: this.targets(decision) };
+    return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), ...targets, savedPerHour };
   }
 
   /**
@@ -353,7 +343,8 @@ class Consolidation {
 
   private end(outcome: EarlyOutcome, reason: string): ConsolidateResult {
     this.progress.enter(outcome, { facts: { [`${outcome} because`]: reason } });
-    return { outcome, reason, terminated: [], ...this.replacements(), savedPerHour: 0 };
+    const superseded = this.consent.isSuperseded ? ({ isSuperseded: true } as const) : {};
+    return { outcome, reason, terminated: [], ...this.replacements(), ...superseded, savedPerHour: 0 };
   }
 }
 

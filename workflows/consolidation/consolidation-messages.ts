@@ -1,6 +1,6 @@
 import { defineQuery } from '@temporalio/workflow';
 import type { ClaimRef } from '../../core/refs.js';
-import type { DisruptionCommand, DisruptionReason } from '../../disruption/command.js';
+import type { Decision, DisruptionCommand, DisruptionReason } from '../../disruption/command.js';
 
 /* Messages of `consolidate` and `measureSavings`. workflows/messages.ts exports them. */
 
@@ -16,6 +16,10 @@ export interface ConsolidateResult {
   readonly terminated: readonly string[];
   /** Names of the NodeClaims that replace them. */
   readonly replacements?: readonly string[];
+  /** With `done`: nodes that pods were moved to, existing and launched ones. */
+  readonly targets?: Decision['targets'];
+  /** With `withdrawn`: whether another command for the same nodes replaces it. */
+  readonly isSuperseded?: true;
   readonly savedPerHour: number;
 }
 

@@ -1,4 +1,4 @@
-import type { DisruptionFinished, DisruptionReason, CandidateRef, NodeMemory } from '../messages.js';
+import type { CandidateRef, ConsolidateResult, DisruptionReason, NodeMemory } from '../messages.js';
 import { backOffMs } from '../../core/back-off.js';
 
 const minute = 60_000;
@@ -16,11 +16,11 @@ const failureBackOff = { firstMs: 15_000, longestMs: hour };
  */
 export function remember(
   memory: readonly NodeMemory[],
-  { outcome, reason, targets = [] }: DisruptionFinished,
+  { outcome, reason, targets = [] }: Pick<ConsolidateResult, 'outcome' | 'reason' | 'targets'>,
   { reason: cause, candidates }: { readonly reason: DisruptionReason; readonly candidates: readonly CandidateRef[] },
   now: number,
 ): readonly NodeMemory[] {
-  if (outcome === undefined || isOfItsPods(cause, outcome) || isRefusal(outcome)) return memory;
+  if (isOfItsPods(cause, outcome) || isRefusal(outcome)) return memory;
   const byNode = new Map(memory.filter(({ at }) => now - at < day).map((each) => [each.node, each]));
   if (outcome === 'done') noteMoves(byNode, candidates, targets, now);
   else noteFailures(byNode, candidates, { why: `${outcome}: ${reason ?? ''}`.slice(0, 160), cause, now });
@@ -31,7 +31,7 @@ export function remember(
 function noteMoves(
   byNode: Map<string, NodeMemory>,
   candidates: readonly CandidateRef[],
-  targets: NonNullable<DisruptionFinished['targets']>,
+  targets: NonNullable<ConsolidateResult['targets']>,
   now: number,
 ): void {
   const depth = 1 + Math.max(0, ...candidates.map(({ node, claim }) => depthOf(byNode, node, claim.name)));
@@ -64,13 +64,13 @@ function noteFailures(
 }
 
 /** Refusals by people are recorded on the NodePools instead. */
-const isRefusal = (outcome: DisruptionFinished['outcome']): boolean => outcome === 'rejected' || outcome === 'aborted';
+const isRefusal = (outcome: ConsolidateResult['outcome']): boolean => outcome === 'rejected' || outcome === 'aborted';
 
 /**
  * An empty node may get pods and lose them again, so that other outcomes than a failure say nothing about the next
  * attempt.
  */
-function isOfItsPods(cause: DisruptionReason, outcome: DisruptionFinished['outcome']): boolean {
+function isOfItsPods(cause: DisruptionReason, outcome: ConsolidateResult['outcome']): boolean {
   return cause === 'Empty' && outcome !== 'done' && outcome !== 'failed';
 }
 

@@ -1,12 +1,12 @@
-import { getExternalWorkflowHandle, ParentClosePolicy, startChild } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { summaryOf } from '../consolidation/command-text.js';
 import { savingOf } from '../consolidation/savings.js';
 import type { consolidate } from '../consolidation/consolidate.js';
-import type { CandidateRef, NodeUntil, QuestionToWithdraw, RunningDisruption } from '../messages.js';
-import { nominatedSignal, startAttributes, withdrawSignal } from '../messages.js';
+import type { CandidateRef, ConsolidateResult, NodeUntil, QuestionToWithdraw, RunningDisruption } from '../messages.js';
+import { nominatedSignal, startOptions, withdrawSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { isStartedAlready, notify } from '../calls/other-workflows.js';
 import type { Outbox } from '../calls/other-workflows.js';
@@ -18,6 +18,8 @@ interface CommandDeps {
   readonly progress: Progress;
   readonly known: KnownState;
   readonly outbox: Outbox;
+  /** Called at the end of a command. */
+  readonly onEnd: (workflowId: string, outcome: ConsolidateResult['outcome'] | undefined) => void;
 }
 
 /**
@@ -38,20 +40,30 @@ export class Commands {
     const staticSummary = summaryOf(reason, candidates, decision);
     progress.enter('starting', { facts: { 'last decision': staticSummary } });
     try {
-      await startChild<typeof consolidate>('consolidate', {
+      const child = await startChild<typeof consolidate>('consolidate', {
         workflowId,
         parentClosePolicy: ParentClosePolicy.ABANDON,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary,
         ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
-        ...startAttributes('consolidate', { ...command, cluster, saves: savingOf(candidates, decision) }),
+        ...startOptions('consolidate', { ...command, cluster, saves: savingOf(candidates, decision) }, workflowInfo()),
         args: [{ ...command, cluster }],
       });
+      // The next run learns only that it has ended (LeftOversRemoved).
+      child.result().then(
+        (result) => this.end(workflowId, decision === undefined || result.isSuperseded === true ? undefined : result),
+        () => this.end(workflowId),
+      );
     } catch (error) {
       if (isStartedAlready(error)) return;
       known.end(workflowId);
       throw error;
     }
+  }
+
+  private end(workflowId: string, result?: ConsolidateResult): void {
+    this.deps.known.finish(workflowId, result);
+    this.deps.onEnd(workflowId, result?.outcome);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 import type { NodeVerdict, Pause, PauseOrder, PauseScope, ReconsiderOrder, Refused } from '../messages.js';
-import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
+import { budgetsQuery, capacityQuery, clusterChangedSignal } from '../messages.js';
 import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
 import {
   pauseSignal,
@@ -33,12 +33,6 @@ export function handleSignals({ known, commands, steering, onChange }: SignalTar
   setSignalHandler(nominatedSignal, (nodes) => {
     known.nominations.take(nodes);
     commands.nominated(nodes);
-  });
-  setSignalHandler(disruptionFinishedSignal, (finished) => {
-    steering.end(finished.workflowId);
-    known.finish(finished);
-    // The end of the nodes is signalled by the operator.
-    if (finished.outcome !== 'done') onChange();
   });
   setSignalHandler(steerSignal, (command) => steering.begin(command));
 }

@@ -85,7 +85,14 @@ class DisruptRun {
       'watching',
     );
     const { outbox, steering, progress } = this;
-    this.commands = new Commands({ cluster, progress, known, outbox });
+    this.commands = new Commands({
+      ...{ cluster, progress, known, outbox },
+      onEnd: (workflowId, outcome) => {
+        steering.end(workflowId);
+        // The end of the nodes is signalled by the operator.
+        if (outcome !== 'done') this.changes.note();
+      },
+    });
     this.failed = new FailedSteps(progress);
     this.watchdog = new Watchdog(progress);
     handleSignals({ known, commands: this.commands, steering, onChange: () => this.changes.note() });

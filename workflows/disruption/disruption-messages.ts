@@ -1,5 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { ConsolidateResult } from '../consolidation/consolidation-messages.js';
 import type { NodeUntil } from '../../core/refs.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
@@ -86,12 +85,12 @@ export interface OpenQuestion extends RunningDisruption {
   readonly isApproved?: boolean;
 }
 
-/** A node that may not be disrupted now, and what it waits for. `Gone`: the node does not exist any more. */
+/** A node that may not be disrupted now, and why. `Pods`: its pods prevent it; `Gone`: it does not exist any more. */
 export interface RefusedNode {
   readonly node: string;
   /** For people. */
   readonly why: string;
-  readonly for: 'Budget' | 'Pause' | 'Gone';
+  readonly for: 'Budget' | 'Pause' | 'Pods' | 'Gone';
 }
 
 /** An approval question to withdraw, because its cause is gone. */
@@ -200,16 +199,7 @@ export interface Undecided {
   readonly waitsFor: string;
 }
 
-/** How a disruption ended, and which nodes its pods moved to. */
-export interface DisruptionFinished {
-  readonly workflowId: string;
-  readonly outcome?: ConsolidateResult['outcome'];
-  readonly reason?: string;
-  /** Nodes that pods were moved to, existing and launched ones. */
-  readonly targets?: readonly { readonly node: string; readonly nodePool: string }[];
-}
-
-/** A command begins to drain: steer its pods until `disruptionFinished`. */
+/** A command begins to drain: steer its pods until it ends. */
 export const steerSignal = defineSignal<[MoveTargets]>('steer');
 /** The answer to `steer`: the soft taints are written. */
 export const steeredSignal = defineSignal('steered');
@@ -217,7 +207,6 @@ export const steeredSignal = defineSignal('steered');
 export const clusterChangedSignal = defineSignal('clusterChanged');
 /** Pods are nominated to these nodes: do not disrupt them until then (provisioning/nominated-nodes). */
 export const nominatedSignal = defineSignal<[readonly NodeUntil[]]>('nominated');
-export const disruptionFinishedSignal = defineSignal<[DisruptionFinished]>('disruptionFinished');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 /** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */

@@ -1,11 +1,9 @@
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowNow } from '../clock.js';
-import type { DisruptionFinished, DisruptState, NodeMemory, RunningDisruption } from '../messages.js';
+import type { ConsolidateResult, DisruptState, NodeMemory, RunningDisruption } from '../messages.js';
 import { withoutMoveChains, remember } from './command-memory.js';
 import { LastFindings } from './last-findings.js';
 import { Nominations } from './nominations.js';
-
-const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
 
 /**
  * The state of `disrupt` that is not in the cluster and that continue-as-new carries. If it is lost, the next search
@@ -48,7 +46,7 @@ export class KnownState {
     };
   }
 
-  /** Commands that were started and have not reported their end. */
+  /** Commands that were started and have not ended, as far as is known. */
   get commands(): readonly RunningDisruption[] {
     return this.started;
   }
@@ -63,11 +61,10 @@ export class KnownState {
   }
 
   /** Takes in the end of a command, and remembers its outcome for back-offs. */
-  finish(finished: DisruptionFinished): void {
-    const ended = this.started.find(({ workflowId }) => workflowId === finished.workflowId);
-    this.end(finished.workflowId);
-    // The state may have been lost since the command began; its targets are remembered nevertheless.
-    this.memory = remember(this.memory, finished, ended ?? unknownCommand, workflowNow());
+  finish(workflowId: string, result: ConsolidateResult | undefined): void {
+    const ended = this.started.find((one) => one.workflowId === workflowId);
+    this.end(workflowId);
+    if (ended !== undefined && result !== undefined) this.memory = remember(this.memory, result, ended, workflowNow());
   }
 
   /** Forgets the consecutive moves of pods of this NodePool, because a person resumed it. */

@@ -93,7 +93,7 @@ function tookMs({ cause }: ActivityFailure, longestMs: number): number {
 }
 
 /** The error of the last attempt, for the event. The timeout failure itself says nothing useful. */
-export function lastMessage(error: unknown): string {
+function lastMessage(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const inner = cause?.cause ?? cause;
   return inner instanceof Error ? inner.message : 'launching took too long';

@@ -1,11 +1,4 @@
-import {
-  ActivityFailure,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  isCancellation,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
 import type { ClaimView, NodeSync, RefusedWrite } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
 import {
@@ -22,7 +15,7 @@ import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
-import { LaunchAttempts, lastMessage } from './launch-attempts.js';
+import { LaunchAttempts } from './launch-attempts.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted, dollars } from '../../core/text.js';
@@ -49,7 +42,6 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
   const launch = new Launch(input);
   const outcome = await launch.run();
   await launch.settle(outcome);
-  await launch.finish();
   return outcome;
 }
 
@@ -73,7 +65,6 @@ class Launch {
   private stopped = false;
   private readonly changes = new Changes(false);
   private providerId: string | undefined;
-  private tagging: Promise<void> | undefined;
 
   constructor(private readonly input: LaunchNodeInput) {
     this.activities = activitiesOf(input.cluster);
@@ -194,7 +185,11 @@ class Launch {
       const sync = await this.syncNode(time);
       if (!('reason' in sync)) return sync.state === 'unlaunched' ? this.launchAgain() : this.supersededNow();
       time = this.registrationTimeAfter(sync, time);
-      const ended = sync.state === 'waiting' ? await this.failIfLate(sync, time) : this.noteNode(sync);
+      if (sync.state === 'initialized') {
+        const { nodeName, providerId } = sync;
+        return { outcome: 'initialized', nodeName, providerId };
+      }
+      const ended = sync.state === 'waiting' ? await this.failIfLate(sync, time) : undefined;
       if (ended !== undefined) return ended;
       await this.waitForChange(sync, time?.endsAt);
       if (isHistoryLong() && !this.isStopped()) {
@@ -217,16 +212,6 @@ class Launch {
     return time?.isOver === true && againMs === undefined ? this.fail('registration_timeout', message) : undefined;
   }
 
-  private noteNode({
-    state,
-    nodeName,
-    providerId,
-    untagged = false,
-  }: Extract<NodeSync, { nodeName: string }>): LaunchOutcome | undefined {
-    if (untagged) this.tagging ??= this.tag(providerId, nodeName);
-    return state === 'initialized' ? { outcome: 'initialized', nodeName, providerId } : undefined;
-  }
-
   private async beginWaiting(time: OutageAwareTimeout | undefined, isNew: boolean): Promise<void> {
     if (isNew) await this.waitForChange(nodeNotFound, time?.endsAt);
     else this.progress.enter(time === undefined ? 'initializing' : 'registering');
@@ -239,28 +224,6 @@ class Launch {
   private registrationTimeAfter(sync: NodeSync, time: OutageAwareTimeout | undefined): OutageAwareTimeout | undefined {
     if (sync.state !== 'waiting') return undefined;
     return time ?? (sync.registered === false ? this.registrationTime({ since: workflowNow() }) : undefined);
-  }
-
-  /**
-   * Runs concurrently with the launch, which does not wait for it: a node works without these tags. The collection of
-   * garbage adds them later if this fails.
-   */
-  private async tag(providerId: string, nodeName: string): Promise<void> {
-    const options = { summary: nodeName, retry: { maximumAttempts: 3 } };
-    try {
-      const result = await this.activities.cloud.tagInstance.executeWithOptions(options, [
-        { claim: this.input.claim, providerId, nodeName },
-      ]);
-      if (result.state === 'failed') this.progress.addFacts({ 'not tagged': result.message });
-    } catch (error) {
-      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-      this.progress.addFacts({ 'not tagged': lastMessage(error) });
-    }
-  }
-
-  /** Waits for the tagging, after the outcome was signalled. */
-  async finish(): Promise<void> {
-    await this.tagging;
   }
 
   /**

@@ -94,10 +94,6 @@ const internal = {
     example: { workflowId: 'prod/consolidate/1', targets: ['node-2'] },
   },
   steered: { what: 'From `disrupt`: the soft taints that steer pods to their targets are written.' },
-  disruptionFinished: {
-    what: 'From `consolidate`: the command has ended.',
-    example: { workflowId: 'prod/consolidate/1', outcome: 'abandoned', reason: 'pods have come' },
-  },
   launchStopped: {
     what: 'From a launch: it has stopped; its instance, if there is one.',
     example: { providerId: 'aws:///eu-west-1a/i-0abc' },

@@ -1,4 +1,5 @@
 import { isCancellation, log, workflowInfo } from '@temporalio/workflow';
+import type { DisruptionActivities } from '../../activities/disruption/contract.js';
 import { counted } from '../../core/text.js';
 import type { Candidate, ClaimRef, RefusedNode } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
@@ -60,7 +61,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   async taint<Node extends ReplacedNode>(
     reason: string,
     candidates: readonly Node[],
-    options: { readonly together?: boolean; readonly waitsFor?: readonly RefusedNode['for'][] } = {},
+    options: Pick<Parameters<DisruptionActivities['taintCandidates']>[0], 'together' | 'method' | 'waitsFor'> = {},
   ): Promise<Tainted<Node>> {
     // Set before the call: an attempt that fails may have tainted some of them.
     this.noteTainted(reason, candidates);

@@ -1,7 +1,7 @@
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
 import { activitiesOf } from '../calls/proxies.js';
-import type { CandidateRef, RefusedNode } from '../messages.js';
+import type { CandidateRef, DisruptionMethod, RefusedNode } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { NodeReplacement, Tainted } from './replacement.js';
@@ -25,6 +25,8 @@ interface TurnDeps {
 interface TurnOptions {
   /** Whether either all nodes are tainted or none. */
   readonly together?: boolean;
+  /** Of a command: nodes whose pods prevent it are refused. */
+  readonly method?: DisruptionMethod;
   /** What is waited for; other refusals end the disruption. */
   readonly waitsFor?: readonly RefusedNode['for'][];
   readonly atMostMs?: number;
@@ -56,11 +58,11 @@ export class Turn {
   async take<Node extends CandidateRef>(
     reason: string,
     nodes: readonly Node[],
-    { together = false, waitsFor = ['Budget', 'Pause'], atMostMs = longestWaitMs, until }: TurnOptions = {},
+    { waitsFor = ['Budget', 'Pause'], atMostMs = longestWaitMs, until, ...more }: TurnOptions = {},
   ): Promise<Tainted<Node> | undefined> {
     this.woken = false;
     this.hasLeft = false;
-    const tainted = await this.deps.replacement().taint(reason, nodes, { together, waitsFor });
+    const tainted = await this.deps.replacement().taint(reason, nodes, { ...more, waitsFor });
     const [first] = tainted.refused;
     if (tainted.nodes.length > 0 || first === undefined || !waitsFor.includes(first.for)) {
       this.refusals = 0;

@@ -1,8 +1,6 @@
 const seconds = 1000;
 /** Intervals at the beginning, milliseconds. */
-const firstPauses = [1, 2, 5, 10, 15].map((pause) => pause * seconds);
-/** For what usually takes a minute, such as the end of an instance. */
-export const patientPauses = [10, 25, 30].map((pause) => pause * seconds);
+const pauses = [1, 2, 5, 10, 15].map((pause) => pause * seconds);
 /** Intervals after this number of polls without a change. */
 const laterPauses = [
   { from: 140, pauseMs: 60 * seconds },
@@ -16,12 +14,10 @@ const laterPauses = [
 export class PollInterval {
   private pollsWithoutChange = 0;
 
-  constructor(private readonly pauses: readonly number[] = firstPauses) {}
-
   /** Notes a poll, and whether it found a change. */
   polled(foundChange: boolean): void {
     const before = this.pollsWithoutChange;
-    this.pollsWithoutChange = foundChange ? Math.max(0, Math.min(before, this.pauses.length) - 1) : before + 1;
+    this.pollsWithoutChange = foundChange ? Math.max(0, Math.min(before, pauses.length) - 1) : before + 1;
   }
 
   /**
@@ -32,7 +28,7 @@ export class PollInterval {
     if (onlyThen && dueAt !== undefined) return Math.max(leastMs, dueAt - now);
     const polls = this.pollsWithoutChange;
     const later = laterPauses.find(({ from }) => polls >= from);
-    const pause = later?.pauseMs ?? this.pauses[Math.min(Math.max(0, polls - 1), this.pauses.length - 1)]!;
+    const pause = later?.pauseMs ?? pauses[Math.min(Math.max(0, polls - 1), pauses.length - 1)]!;
     return dueAt === undefined ? pause : Math.min(pause, Math.max(leastMs, dueAt - now));
   }
 }

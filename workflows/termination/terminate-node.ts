@@ -16,7 +16,7 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { LaunchStop } from './stop-launch.js';
-import { patientPauses, PollInterval } from './poll-interval.js';
+import { PollInterval } from './poll-interval.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { withReason } from '../people/consent.js';
 import { Progress } from '../progress.js';
@@ -118,13 +118,16 @@ class Termination {
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = await this.launchStop.run(start);
     if (start.nodeName !== undefined) await this.drain(start, start.nodeName);
-    if (providerId !== undefined) await this.removeInstance(providerId);
-    this.progress.enter('finishing');
-    await this.activities.kube.finishTermination({
-      claim,
-      reason,
-      ...(start.nodeName === undefined ? {} : { nodeName: start.nodeName }),
-    });
+    // Its attempts fail until the instance is gone: a retry is one action of Temporal Cloud, a timer and a call are two.
+    if (providerId === undefined) this.progress.enter('finishing');
+    else this.progress.enter('terminating the instance', { waitingFor: providerId });
+    await this.activities.kube.finishTermination.executeWithOptions({ summary: providerId ?? claim.name }, [
+      {
+        ...{ claim, reason },
+        ...(providerId === undefined ? {} : { providerId }),
+        ...(start.nodeName === undefined ? {} : { nodeName: start.nodeName }),
+      },
+    ]);
     return this.result('terminated');
   }
 
@@ -145,25 +148,24 @@ class Termination {
   }
 
   private async drainAndDetach(start: Terminating, nodeName: string, since: number): Promise<void> {
-    // Without an instance there are no pods to drain and no volumes to detach.
-    if (!start.nodeReady && (await this.instanceIsGone(start))) return;
+    if (start.instanceGone === true) return;
+    // The drain of an empty node only waits for pods that were being bound to it.
+    if (start.longestGraceMs === undefined) await this.lastAtLeast(since);
     const drained = await this.untilDone('draining', nodeName, since, (input) =>
       this.activities.drain.drainNode.executeWithOptions({ summary: `drain ${nodeName}` }, [input]),
     );
     if (drained.instanceGone === true) return;
-    const rest = drainLastsAtLeastMs - (workflowNow() - since);
-    if (rest > 0) await sleep(rest, { summary: 'at least five seconds of draining' });
+    await this.lastAtLeast(since);
     if (drained.volumesDetached === true) return;
     await this.untilDone('detaching volumes', nodeName, since, (input) =>
       this.activities.drain.awaitVolumesDetached.executeWithOptions({ summary: `volumes of ${nodeName}` }, [input]),
     );
   }
 
-  /** Whether the node is not Ready and its instance is gone, so that it needs no drain. */
-  private async instanceIsGone({ providerId }: Terminating): Promise<boolean> {
-    if (providerId === undefined) return true;
-    const { state } = await this.activities.cloud.findInstance({ providerId });
-    return state === 'gone';
+  /** Rule `termination/five-seconds`. */
+  private async lastAtLeast(since: number): Promise<void> {
+    const rest = drainLastsAtLeastMs - (workflowNow() - since);
+    if (rest > 0) await sleep(rest, { summary: 'at least five seconds of draining' });
   }
 
   /**
@@ -289,27 +291,6 @@ class Termination {
     if (at === undefined || (announced !== undefined && announced <= at)) return;
     await this.activities.kube.setDeadline({ claim: this.input.claim, deadline: at });
     this.deadline.announced = at;
-  }
-
-  private async removeInstance(providerId: string): Promise<void> {
-    const { claim } = this.input;
-    this.progress.enter('terminating the instance', { waitingFor: providerId });
-    const { state } = await this.activities.cloud.terminateInstance.executeWithOptions({ summary: providerId }, [
-      { claim, providerId },
-    ]);
-    if (state === 'gone') return;
-    await this.awaitInstanceGone(providerId);
-  }
-
-  /** Waits until the instance is gone, by timers: EC2 takes minutes, in which no activity should occupy a worker. */
-  private async awaitInstanceGone(providerId: string): Promise<void> {
-    const interval = new PollInterval(patientPauses);
-    for (let state = 'there'; state !== 'gone';) {
-      await sleep(interval.nextMs(workflowNow()), { summary: `${providerId} to be gone` });
-      ({ state } = await this.activities.cloud.findInstance({ providerId }));
-      interval.polled(false);
-      if (state !== 'gone') await this.continueAsNewIfLong(this.input.carried?.drainingSince ?? this.startedAt);
-    }
   }
 
   private result(outcome: TerminateNodeResult['outcome']): TerminateNodeResult {

@@ -2,7 +2,7 @@ import { createClaimActivities } from '../../../activities/provisioning/claims.j
 import type { DisruptionCommand } from '../../../disruption/command.js';
 import { taintNode } from '../../../activities/termination/mark-nodes.js';
 import { validateCandidates } from '../../../activities/disruption/validation.js';
-import type { Candidate, DisruptionFinished, CandidateRef } from '../../../workflows/messages.js';
+import type { Candidate, CandidateRef, ConsolidateResult } from '../../../workflows/messages.js';
 import { beginEnd, launch, terminate } from './nodes.js';
 import type { Provision } from './provision.js';
 import type { Steering } from './steering.js';
@@ -23,14 +23,14 @@ export async function carryOut(
   around: Surroundings,
   workflowId: string,
   command: DisruptionCommand,
-): Promise<DisruptionFinished> {
+): Promise<Pick<ConsolidateResult, 'outcome' | 'reason' | 'targets'>> {
   const { world, provision, steering } = around;
   const { decision } = command;
   await world.clock.sleep(command.validationMs ?? validationMs);
   const { valid, why } = await validated(around, command);
   if (valid.length === 0) {
     world.say(`abandoned ${command.candidates.map(({ node }) => node).join(', ')}: ${why}`);
-    return { workflowId, outcome: 'abandoned', reason: why };
+    return { outcome: 'abandoned', reason: why };
   }
   for (const { node } of valid) await taintNode(world.deps, node);
   const places = decision?.replacements.length ?? 0;
@@ -42,7 +42,7 @@ export async function carryOut(
   for (const { node, claim } of valid) await beginEnd(world, claim.name, node);
   await Promise.all(valid.map(({ node, claim }) => terminate(world, claim.name, node)));
   for (const { node } of valid) provision.deleting.delete(node);
-  return { workflowId, outcome: 'done', targets };
+  return { outcome: 'done', targets };
 }
 
 async function validated(

@@ -2,8 +2,8 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 import { workflowIds } from '../../core/ids.js';
 import { notify } from '../calls/other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
-import type { ConsolidateResult, Decision } from '../messages.js';
-import { disruptionFinishedSignal, steeredSignal, steerSignal } from '../messages.js';
+import type { Decision } from '../messages.js';
+import { steeredSignal, steerSignal } from '../messages.js';
 
 /** How long evictions wait for steering. Without it pods may land elsewhere than planned, which does no harm. */
 const steeredWithinMs = 2_000;
@@ -20,22 +20,4 @@ export async function steerPodsTo(cluster: string, nodes: Decision['targets']): 
   const disrupt = getExternalWorkflowHandle(workflowIds.disrupt(cluster));
   const isDelivered = await notify(() => disrupt.signal(steerSignal, { workflowId, targets }));
   if (isDelivered) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
-}
-
-/** Reports the end of a command to `disrupt`, with its outcome if that is known. */
-export async function reportEnd(
-  cluster: string,
-  result?: ConsolidateResult,
-  targets: Decision['targets'] = [],
-): Promise<void> {
-  const { workflowId } = workflowInfo();
-  const { outcome, reason } = result ?? {};
-  const report = {
-    workflowId,
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(outcome === 'done' ? { targets } : {}),
-  };
-  const disrupt = getExternalWorkflowHandle(workflowIds.disrupt(cluster));
-  await notify(() => disrupt.signal(disruptionFinishedSignal, report));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { CloudProvider } from '../../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
-import { createCloudActivities } from './cloud.js';
+import { createTerminationActivities } from './termination.js';
 
 test('the launch time of an instance is passed to the cloud with its termination, since EC2 may not show it yet', async () => {
   const world = await createActivityWorld();
@@ -13,12 +13,12 @@ test('the launch time of an instance is passed to the cloud with its termination
   const cloud = Object.assign(Object.create(world.deps.cloud) as CloudProvider, {
     terminate: (...args: unknown[]) => Promise.resolve(asked.push(args) > 0 ? 'terminating' : 'gone'),
   });
-  const activities = createCloudActivities({ ...world.deps, cloud });
+  const activities = createTerminationActivities({ ...world.deps, cloud });
 
   const end = (name: string) =>
-    activities.terminateInstance({ claim: { name, uid: name }, providerId: 'fake:///a/i-1' });
-  await expect(end('c1')).resolves.toEqual({ state: 'terminating' });
-  await end('unknown');
+    activities.finishTermination({ claim: { name, uid: name }, providerId: 'fake:///a/i-1', reason: 'empty' });
+  await expect(end('c1')).rejects.toMatchObject({ type: 'Waiting' });
+  await expect(end('unknown')).rejects.toMatchObject({ type: 'Waiting' });
 
   expect(asked).toEqual([
     ['fake:///a/i-1', Date.parse(at)],
