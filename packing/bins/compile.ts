@@ -1,15 +1,14 @@
 import { mapped } from '../lists.js';
 import { hasBit, numberSets } from './bits.js';
-import { canonicalOrder } from './canonical-order.js';
 import { keepOffers, type KeptOffers } from './dominance.js';
 import { mergeItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
 import { refineSets } from './refine-sets.js';
+import { searchOrder } from './search-order.js';
 
 /**
- * A problem prepared for search: equal items merged, dominated offers dropped, everything in an order that does not
- * depend on the order of the input. A kind is a distinct demand; a shape is a demand with an allowed set of offers. The
- * items of one shape are consecutive, and so are the shapes of one kind.
+ * A problem prepared for search: equal items merged, dominated offers dropped. A kind is a distinct demand; a shape is
+ * a demand with an allowed set of offers. The items of one shape are consecutive, and so are the shapes of one kind.
  */
 export interface CompiledProblem extends KeptOffers {
   /** Dimensions that some item demands. */
@@ -58,13 +57,12 @@ export interface CompiledProblem extends KeptOffers {
 export function compileProblem(problem: BinProblem, ceiling = Infinity): CompiledProblem {
   const dimensions = usedDimensions(problem);
   const sets = refineSets(problem);
-  const order = canonicalOrder(problem, sets.of, sets.offersOfSet, sets.ridingOfSet);
+  const order = searchOrder(problem, sets.of);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
   const kept = keepOffers(problem, dimensions, sets, order, ceiling);
   const items = merged.members.length;
   const representative = mapped(merged.members, (list) => list[0]!);
-  const setRank = rankOf(order.sets);
 
   const shapeOf = new Int32Array(items);
   const starts: number[] = [];
@@ -85,7 +83,7 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity): Compile
     for (let d = 0; d < dims; d++) {
       demand[s * dims + d] = problem.items.demand[origin * problem.dimensions + dimensions[d]!]!;
     }
-    setOf[s] = setRank[sets.of[origin]!]!;
+    setOf[s] = sets.of[origin]!;
   }
 
   const kindOf = new Int32Array(shapes);
@@ -140,10 +138,4 @@ function compareDemand(problem: BinProblem, dimensions: readonly number[], a: nu
     if (difference !== 0) return difference;
   }
   return 0;
-}
-
-function rankOf(order: Int32Array): Int32Array {
-  const rank = new Int32Array(order.length);
-  for (let i = 0; i < order.length; i++) rank[order[i]!] = i;
-  return rank;
 }

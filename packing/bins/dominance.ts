@@ -1,6 +1,6 @@
-import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
+import type { SearchOrder } from './search-order.js';
 
 /** The offers that remain, by ascending price, in the used dimensions and sets. */
 export interface KeptOffers {
@@ -46,7 +46,7 @@ export function keepOffers(
   problem: BinProblem,
   dimensions: readonly number[],
   { offersOfSet, ridingOfSet }: OfferSets,
-  order: CanonicalOrder,
+  order: SearchOrder,
   ceiling: number,
 ): KeptOffers {
   const { offers, limits } = problem;
@@ -64,27 +64,21 @@ export function keepOffers(
     if (frontier.admit(o)) list[found++] = o;
   }
   const kept = list.slice(0, found);
-  const membership = membershipOf(kept, offers.count, offersOfSet, order);
+  const membership = membershipOf(kept, offers.count, offersOfSet);
   return {
     offers: found,
     ...amountsOf(problem, dimensions, kept),
     offerOrigin: kept,
     limitRemaining: Float64Array.from(limits, (limit) => limit.remaining),
     ...membership,
-    supply: supplies(kept, own, membership.inSet, order.sets.length),
-    ...(ridingOfSet && { riding: ridingIn(kept, offers.count, ridingOfSet, order, signature) }),
+    supply: supplies(kept, own, membership.inSet, offersOfSet.length),
+    ...(ridingOfSet && { riding: ridingIn(kept, offers.count, ridingOfSet, signature) }),
   };
 }
 
-function ridingIn(
-  kept: Int32Array,
-  count: number,
-  ridingOfSet: readonly Int32Array[],
-  order: CanonicalOrder,
-  signature: Int32Array,
-): Riding {
-  const membership = membershipOf(kept, count, ridingOfSet, order);
-  return { ...membership, supply: supplies(kept, signature, membership.inSet, order.sets.length) };
+function ridingIn(kept: Int32Array, count: number, ridingOfSet: readonly Int32Array[], signature: Int32Array): Riding {
+  const membership = membershipOf(kept, count, ridingOfSet);
+  return { ...membership, supply: supplies(kept, signature, membership.inSet, ridingOfSet.length) };
 }
 
 /** Prices, capacities and limit use of the kept offers. */
@@ -112,15 +106,14 @@ function membershipOf(
   kept: Int32Array,
   count: number,
   offersOfSet: readonly Int32Array[],
-  order: CanonicalOrder,
 ): Pick<KeptOffers, 'inSet' | 'offersOfSet'> {
-  const sets = order.sets.length;
+  const sets = offersOfSet.length;
   const rank = new Int32Array(count).fill(-1);
   for (let k = 0; k < kept.length; k++) rank[kept[k]!] = k;
   const inSet = new Uint8Array(kept.length * sets);
   const keptOfSet: Int32Array[] = [];
   for (let s = 0; s < sets; s++) {
-    const members = offersOfSet[order.sets[s]!]!;
+    const members = offersOfSet[s]!;
     let size = 0;
     for (let m = 0; m < members.length; m++) {
       const k = rank[members[m]!]!;

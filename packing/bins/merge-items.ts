@@ -1,6 +1,6 @@
 import { mapped } from '../lists.js';
 import { hasBit } from './bits.js';
-import type { CanonicalOrder } from './canonical-order.js';
+import type { SearchOrder } from './search-order.js';
 import type { BinProblem } from './problem.js';
 
 export interface MergedItems {
@@ -21,7 +21,7 @@ export function mergeItems(
   problem: BinProblem,
   setOf: Int32Array,
   openSets: readonly Uint32Array[],
-  order: CanonicalOrder,
+  order: SearchOrder,
 ): MergedItems {
   const { items, dimensions } = problem;
   const { caps, capMax, conflicts } = exclusionsOf(problem);

@@ -35,7 +35,7 @@ const nearEnough = 1.002;
 /**
  * Packs every pod that some bin can hold, at the lowest price found within the effort, and returns a `lowerBound` of
  * the problem. Open bins are filled first. Amounts must be whole numbers for fits to be exact. Equal inputs give equal
- * results; the order of offers and items affects only ties.
+ * results.
  */
 export function solveWithBound(
   problem: BinProblem,

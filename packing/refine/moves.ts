@@ -152,7 +152,8 @@ export class Moves {
     const profiles = this.lists.intersection(tentative.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
-    const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
+    const usage = tentative.usage.slice();
+    for (let d = 0; d < usage.length; d++) usage[d] = usage[d]! + demand[d]!;
     // Any pod may use the free room of a node, but a node is enlarged only in the heaviest pool with room
     // (scheduling/heaviest-pool-first).
     const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
