@@ -13,23 +13,23 @@ const closed = new Date('2026-01-05T12:00:00Z');
 
 test.each<[string, () => object, string]>([
   [
-    'that is over',
+    'that has closed',
     () => ({ closeTime: closed, typedSearchAttributes: attributes('rejected') }),
     ': it ended at 2026-01-05T12:00:00Z (rejected)',
   ],
   [
-    'that never had a phase',
+    'that closed without a phase',
     () => ({ closeTime: closed, typedSearchAttributes: attributes(undefined) }),
     ': it ended at 2026-01-05T12:00:00Z',
   ],
   [
-    'that there never was',
+    'that does not exist',
     () => {
       throw new Error('workflow not found');
     },
     ' (stowage status shows what is under way)',
   ],
-])('an order to a workflow %s says what is known of it', async (_, describe, known) => {
+])('an order to a workflow %s fails with what Temporal knows of it', async (_, describe, known) => {
   const target = { client: client(describe), cluster: 'prod' };
   const order = ordered(target, 'prod/consolidate/1', () =>
     Promise.reject(new WorkflowNotFoundError('gone', 'prod/consolidate/1', undefined)),

@@ -28,7 +28,7 @@ test('a refusal with an asterisk is about every type or zone, but of its capacit
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
 
-test('an offering that refuses again soon after its time is not used for twice as long, up to 24 minutes; a launched instance or a long time without a refusal ends that', () => {
+test('an offering that refuses again soon after its back-off backs off twice as long, up to 24 minutes, until it launches an instance or has not refused for long', () => {
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const until = () => offerings.get('spot', 'm5.large', 'a')?.until;

@@ -172,7 +172,7 @@ describe('slimmed objects in the cache', () => {
     expect(a.status?.allocatable).toBe(b.status?.allocatable);
   });
 
-  test("of Karpenter's kinds are whole but for bookkeeping", () => {
+  test("of Karpenter's kinds keep all but managedFields and the last-applied annotation", () => {
     const pool = {
       apiVersion: 'karpenter.sh/v1',
       kind: 'NodePool',

@@ -4,7 +4,7 @@ import { createClusterCache } from './cache.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { clusterObjects, optionalKinds, snapshotKinds } from './snapshot.js';
 
-test('a snapshot has what packing reads, of the watched kinds', async () => {
+test('a snapshot has the watched objects of the kinds that packing reads', async () => {
   const kube = createFakeKube({ absent: optionalKinds });
   kube.put('Pod', { metadata: { name: 'p', namespace: 'default' }, spec: { containers: [] } });
   kube.put('Node', { metadata: { name: 'n' } });

@@ -359,9 +359,9 @@ describe('a collection that fails', () => {
 
   // Rule `garbage-collection/failures-are-visible`.
   test.each([
-    ['as a whole', 'list', 'no answer'],
+    ['in its list of instances', 'list', 'no answer'],
     ['for one instance', 'terminate', 'instance i-1: no answer'],
-  ] as const)('%s is on the lease, until one succeeds', async (_, call, why) => {
+  ] as const)('%s is recorded on the lease until a collection succeeds', async (_, call, why) => {
     world.kube.put('Lease', { metadata: { ...lease } });
     if (call === 'terminate') {
       const launchedAt = world.clock.now - 60_000;
@@ -389,7 +389,7 @@ describe('a collection that fails', () => {
   });
 
   test.each(['null', '[]', 'no JSON', '{"collectGarbage":null}', '{"__proto__":{"since":1,"why":"x"}}'])(
-    'a lease that says %s says nothing of it',
+    'the annotation %s of a lease names no failing loop',
     (text) => {
       const metadata = { ...lease, annotations: { [annotations.failingLoops]: text } };
       expect(failingLoops({ metadata } as unknown as Lease)).toEqual([]);

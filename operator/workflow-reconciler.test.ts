@@ -73,7 +73,7 @@ describe('workflows that should run', () => {
     ['declined', []],
     ['deleted', ['test/terminate/uid-c']],
     ['released', []],
-  ])('are, for a claim that is %s', (stage, expected) => {
+  ])('of a claim in state "%s" are %j', (stage, expected) => {
     expect(typesFor([claimAt(stage, 'c')])).toEqual(expected);
   });
 

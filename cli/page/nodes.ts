@@ -29,7 +29,7 @@ function amountsOf(requests: Requests): Amounts {
   return [requests.get('cpu') ?? 0, Math.round((requests.get('memory') ?? 0) / mebibyte), gpus];
 }
 
-/** With more names than this, most are of Jobs that have ended: the list begins anew. */
+/** Above this number most names are of ended Jobs: the list starts again. */
 const mostWorkloads = 20_000;
 
 /**

@@ -46,7 +46,7 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     'Unsupported',
     'MaxFleetCountExceeded',
     'ReservationCapacityExceeded',
-  ])('%s marks the offering and is for want of capacity', (code) => {
+  ])('%s marks the offering and counts as lack of capacity', (code) => {
     expect(readFleetErrors([error(code)], 'spot', zones)).toMatchObject({
       unavailable: [{ instanceType: 'm5.large', zone: 'us-west-2a', capacityType: 'spot', reason: code }],
       exhaustedSubnets: [],
@@ -62,7 +62,7 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     });
   });
 
-  test('without the service-linked role all spot is out', () => {
+  test('without the service-linked role all spot offerings are marked', () => {
     const code = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
     expect(readFleetErrors([error(code)], 'spot', zones)).toMatchObject({
       unavailable: [{ instanceType: '*', zone: '*', capacityType: 'spot', reason: code }],

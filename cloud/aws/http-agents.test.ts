@@ -56,7 +56,7 @@ function certificate(): { cert: string; key: string } {
   return made;
 }
 
-describe('an endpoint whose certificates are an own authority’s', () => {
+describe('an endpoint with certificates of a private authority', () => {
   const { cert, key } = certificate();
   const eks = () =>
     https.createServer({ cert, key }, (_, response) => response.end(JSON.stringify({ cluster: { name: 'c' } })));

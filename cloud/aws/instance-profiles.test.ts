@@ -47,8 +47,8 @@ const given = ec2NodeClass({ role: undefined, instanceProfile: 'mine' });
 describe('a profile that the node class names', () => {
   test.each([
     ['cannot be reached', refusal('TimeoutError', 'no answer', 'iam:GetInstanceProfile', 599)],
-    ['refuses', refusal('AccessDenied', 'no', 'iam:GetInstanceProfile', 403)],
-  ])('is taken at its word where IAM %s', async (_, failure) => {
+    ['denies the call', refusal('AccessDenied', 'no', 'iam:GetInstanceProfile', 403)],
+  ])('is used unchecked where IAM %s', async (_, failure) => {
     await expect(iam(() => failure).profiles.resolve(given)).resolves.toBe('mine');
   });
 
@@ -58,7 +58,7 @@ describe('a profile that the node class names', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is named when IAM knows of none', async () => {
+  test('is named in the error when it does not exist in IAM', async () => {
     await expect(iam(() => undefined).profiles.resolve(given)).rejects.toThrow('mine does not exist');
   });
 });

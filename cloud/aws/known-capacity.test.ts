@@ -33,7 +33,7 @@ describe('resources seen on registered nodes', () => {
     expect(all.least({ ...own, instanceType: 'm7i.xlarge' }, 'cpu', 1000)).toBe(1000);
   });
 
-  test('of the disk of a node class is that of every type which was to have as much', () => {
+  test('for the disk of one type apply to all types of the node class with the same expected size', () => {
     const all = new KnownCapacity();
     const disk = 'ephemeral-storage';
     const other = { ...own, instanceType: 'r7i.8xlarge' };
@@ -49,11 +49,11 @@ describe('resources seen on registered nodes', () => {
 
   const whole = 8192;
   test.each<[string, readonly number[], number]>([
-    ['is the least of what nodes have', [7600, 7500, 7550], 7500],
-    ['ignores a kubelet that says one byte', [1 / 2 ** 20], whole],
-    ['ignores one that says less than half, before and after the others', [4000, 7500, 3999], 7500],
-    ['ignores one that says more than the machine has', [9000], whole],
-    ['ignores one that says what is no amount', [0, -1, Number.NaN], whole],
+    ['is the lowest that nodes report', [7600, 7500, 7550], 7500],
+    ['ignores a report of one byte', [1 / 2 ** 20], whole],
+    ['ignores reports of less than half, before and after others', [4000, 7500, 3999], 7500],
+    ['ignores a report of more than the machine has', [9000], whole],
+    ['ignores zero, negative and NaN amounts', [0, -1, Number.NaN], whole],
     ['ignores nodes of a type that EC2 does not list', [7500], 0],
   ])('memory %s', (_what, reported, expected) => {
     const all = new KnownCapacity();

@@ -36,7 +36,7 @@ const ec2 = (...given: Instance[]): Instances =>
   );
 
 describe('pages', () => {
-  test('with a token that was used before end', async () => {
+  test('with a repeated token fail instead of being read for ever', async () => {
     let asked = 0;
     const circle = (token: string | undefined) => {
       asked += 1;
@@ -49,7 +49,7 @@ describe('pages', () => {
     expect(asked).toBe(3);
   });
 
-  test('without an end are given up, and empty ones are read over', async () => {
+  test('without an end fail after 10,001 calls, and empty ones are skipped', async () => {
     let asked = 0;
     const endless = () => Promise.resolve({ NextToken: String((asked += 1)) });
     await expect(allPages('ec2:DescribeSubnets', endless, () => [])).rejects.toMatchObject({ type: 'Unavailable' });

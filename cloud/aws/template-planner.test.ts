@@ -51,7 +51,7 @@ async function planned(
 const rendered = async (...given: Parameters<typeof planned>): Promise<string> =>
   (await planned(...given))?.userData ?? '';
 
-test('user data is measured as EC2 gets it', async () => {
+test('the recorded size of user data is that of the text sent to EC2', async () => {
   const sizes = new UserDataSizes();
   const sent = await rendered({ amiFamily: 'AL2023', userData: `#!/bin/sh\n# ${'x'.repeat(15_000)}` }, { sizes });
   expect(sent).toContain('xxxx');

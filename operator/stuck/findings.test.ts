@@ -187,7 +187,7 @@ describe('stuck findings', () => {
     expect(found({ pools }).map((each) => each.then)).toEqual([then]);
   });
 
-  test('what stops planning comes first', () => {
+  test('the finding that stops planning is that of provision, not of other workflows', () => {
     const task = { attempt: 3, scheduledAt: ago(1), isStarted: true };
     const findings = found({
       engine: engine({ workflows: [workflow({ workflowId: 'c/disrupt', type: 'disrupt', task }), workflow({ task })] }),

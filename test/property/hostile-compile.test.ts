@@ -42,7 +42,7 @@ describe.each(states)('400 hostile objects beside ordinary pods (seed $seed)', (
     expect(types.size).toBe(1);
   });
 
-  test('hostile pods are planned in their own turn', () => {
+  test('hostile pods are planned in the next pass', () => {
     const next = compile({ ...input, resume: compiled.resume! });
     expect(podsOf(next).some((pod) => isHostile(pod) && !isPlain(pod))).toBe(true);
   });

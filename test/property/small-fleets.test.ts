@@ -74,7 +74,7 @@ const overBudgets = (rule: (asked: ConsolidationInput, budget: number) => void):
 };
 
 // Rule `consolidation/parts-of-a-plan`.
-test('what a budget lets run of a plan leaves no dearer fleet than the best removal or replacement of one node', () => {
+test('the commands of a fleet plan that a budget allows leave a fleet that costs at most as much as after the best removal or replacement of one node', () => {
   overBudgets((asked, budget) => {
     const { commands, priceBefore } = consolidateFleet(asked);
     const best = Math.min(priceBefore, ...alone(asked).map(({ priceAfter }) => priceAfter));

@@ -60,7 +60,7 @@ describe('entity workflows over continue-as-new', () => {
     await wholeRunOf(handle, clusterChangedSignal);
   });
 
-  test('keepReplicas looks, and continues as new', async () => {
+  test('keepReplicas reads its NodePool, and continues as new', async () => {
     const poolUid = `pool-${activities.serial}`;
     activities.replicas = () => ({
       ...{ state: 'live', replicas: 0, running: 0, pending: 0, deleting: [], create: [], typeLists: [], remove: [] },

@@ -26,7 +26,7 @@ test('the digest of files depends neither on their order nor on their age', () =
   expect(digestOf(root, at('b.ts', 'a.ts'))).toBe(before);
 });
 
-test('the digest of files differs by content, name, a missing file and by where one ends', () => {
+test('the digest of files depends on their content, names and boundaries, and on missing files', () => {
   const seen = [digestOf(root, at('a.ts', 'b.ts')), digestOf(root, at('a.ts'))];
   write('a.ts', 'One');
   seen.push(digestOf(root, at('a.ts', 'b.ts')));

@@ -41,7 +41,7 @@ function transpile(): void {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 }
 
-test('the module of a source that changed is written anew, also where the source has the size and the time of before; that of a deleted one goes', () => {
+test('the module of a changed source is written again, also with equal size and modification time; the module of a deleted source is removed', () => {
   write('export const a: number = 1;\n');
   transpile();
   expect(readFileSync(module(), 'utf8')).toContain('const a = 1;');

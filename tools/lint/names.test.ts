@@ -23,6 +23,6 @@ test('each name is exported by one file', () => {
   expect(Object.fromEntries(twice)).toEqual({});
 });
 
-test('no excuse for a shared name is left over', () => {
+test('every exception for a shared name is needed', () => {
   expect(meanOneThing.filter((name) => (byName.get(name) ?? []).length < 2)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 const names = ['text', 'muted', 'line', 'card', 'node', 'daemon', 'accent', 'alarm'] as const;
 
-/** The page's colours as a canvas takes them: it does not know variables, nor `light-dark()`. */
+/** The page's colours for a canvas, which supports neither variables nor `light-dark()`. */
 export type Colours = Readonly<Record<(typeof names)[number], string>>;
 
 export function coloursOf(parent: Element): Colours {

@@ -85,7 +85,7 @@ const boxOf = ({ x0, y0, x1, y1 }: { x0: number; y0: number; x1: number; y1: num
   ...{ width: x1 - x0, height: y1 - y0 },
 });
 
-/** Pods fill their node from the bottom, as water does: what is above them is free. */
+/** Pods fill their node from the bottom: the area above them is free. */
 function podBoxes(node: PageNode, d: number, box: Box): PodBox[] {
   const { x, y, width, height } = box;
   const total = Math.max(node.allocatable[d]!, 1);

@@ -11,7 +11,7 @@ export const isFile = signal(false);
 /** Name of the node, and id of the command, that the pointer is on; empty for none. */
 export const hovered = signal('');
 export const hoveredCommand = signal('');
-/** Paper gets the table. */
+/** A printed page has the table. */
 export const isPrinting = signal(false);
 addEventListener('beforeprint', () => (isPrinting.value = true));
 addEventListener('afterprint', () => (isPrinting.value = false));
@@ -44,7 +44,7 @@ export const found = computed<readonly PageNode[]>(() => {
 
 export const selected = computed(() => snapshot.value?.nodes.find(({ name }) => name === view.value.node));
 
-/** What the operator sends. Characters that change the direction of the text after them are shown, not obeyed. */
+/** What the operator sends. Characters that change the direction of the text after them are shown, not applied. */
 export const parsed = (text: string): unknown =>
   JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
 

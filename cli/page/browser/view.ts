@@ -12,7 +12,7 @@ export const areas = { cpu: 'CPU', memory: 'memory', gpu: 'GPUs' } as const;
 export const views = { map: 'map', table: 'table' } as const;
 export const themes = { auto: 'as the system', light: 'light', dark: 'dark' } as const;
 
-/** What is looked at: the whole of it is in the address, so that a link shows the same. */
+/** The view. The address contains all of it, so that a link shows the same. */
 export interface View {
   readonly view: keyof typeof views;
   readonly group: keyof typeof groupings;

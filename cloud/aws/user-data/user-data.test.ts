@@ -82,8 +82,8 @@ describe('AL2023', () => {
       ]),
       ['text/cloud-config', 'text/x-shellscript', 'application/node.eks.aws'],
     ],
-    ['nothing', '  ', ['application/node.eks.aws']],
-  ])('%s of the user comes first', (_, custom, types) => {
+    ['blank user data', '  ', ['application/node.eks.aws']],
+  ])('%s of the user precedes the generated NodeConfig', (_, custom, types) => {
     expect(readMime(renderUserData(input({ custom }))).map((part) => part.contentType)).toEqual(types);
   });
 
