@@ -9,7 +9,7 @@ import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { noteMark } from '../../cluster/interruption-note.js';
 import { PageAccess } from './access.js';
 import { layout, nodeAt } from './browser/layout.js';
-import { csv, quoted, used } from './browser/format.js';
+import { csv, shellWord, used } from './browser/format.js';
 import { changed, hashOf, viewOf } from './browser/view.js';
 import { changeOf, LivePage } from './live-page.js';
 import { workloadName } from './nodes.js';
@@ -145,8 +145,8 @@ describe('what is drawn', () => {
   });
 
   test('a name that a shell would run is one word of a command to copy', () => {
-    expect(quoted('ip-10-0-0-1.eu-west-1.compute.internal')).toBe('ip-10-0-0-1.eu-west-1.compute.internal');
-    expect(quoted(`x'; rm -rf ~ #`)).toBe(`'x'\\''; rm -rf ~ #'`);
+    expect(shellWord('ip-10-0-0-1.eu-west-1.compute.internal')).toBe('ip-10-0-0-1.eu-west-1.compute.internal');
+    expect(shellWord(`x'; rm -rf ~ #`)).toBe(`'x'\\''; rm -rf ~ #'`);
   });
 
   test('requests are those of DaemonSet pods and of all pods', () => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PageNode, PageSnapshot } from '../snapshot.js';
-import { ageText, cores, count, gibibytes, minuteText, perHour, perMonth, quoted, used } from './format.js';
+import { ageText, cores, count, gibibytes, minuteText, perHour, perMonth, shellWord, used } from './format.js';
 import { Orders, Section, WorkflowLink } from './parts';
 import { isFile, parsed, selected, show, view } from './state.js';
 
@@ -65,12 +65,12 @@ export function Drawer({ page }: { readonly page: PageSnapshot }) {
         <Orders
           orders={
             kind === 'pod'
-              ? [`stowage why ${quoted(`pod/${pod}`)}`]
+              ? [`stowage why ${shellWord(`pod/${pod}`)}`]
               : [
-                  `stowage why ${quoted(`node/${name}`)}`,
-                  `stowage history node ${quoted(name)}`,
-                  `stowage hold ${quoted(name)} --because '...'`,
-                  `stowage pause --node ${quoted(name)} --because '...'`,
+                  `stowage why ${shellWord(`node/${name}`)}`,
+                  `stowage history node ${shellWord(name)}`,
+                  `stowage hold ${shellWord(name)} --because '...'`,
+                  `stowage pause --node ${shellWord(name)} --because '...'`,
                 ]
           }
         />

@@ -21,7 +21,7 @@ export const minuteText = (at: number | string, length = 16): string => {
 };
 
 /** A word of a shell command: the address may give any text as a name. */
-export const quoted = (word: string): string =>
+export const shellWord = (word: string): string =>
   /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
