@@ -56,7 +56,7 @@ describe('bash completion', () => {
     [['status', '--out'], ['--output']],
     [
       ['status', '-o', ''],
-      ['table', 'json'],
+      ['table', 'json', 'html'],
     ],
     [['pause', '--reason', 'Dr'], ['Drifted']],
     [['plan', '--objects', ''], []],

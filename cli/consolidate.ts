@@ -9,7 +9,7 @@ import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import { rulesOf } from '../disruption/policies/pool-rules.js';
 import { comingAgain } from '../packing/compile/moved-pods.js';
-import type { ClusterObjects } from '../packing/types.js';
+import type { ClusterObjects, PackingInput } from '../packing/types.js';
 import { packingInputOfFiles, type PlanOptions, toStderr } from './plan.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../api/kubernetes.js';
@@ -125,22 +125,27 @@ export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
  * suspicious input.
  */
 export function consolidateOffline(options: ConsolidateOptions, warn: (line: string) => void = toStderr): string {
-  const input = packingInputOfFiles(options, warn);
-  const objects = asAtRest(input.objects);
+  const { result, totalMs } = consolidationOfFiles(options, warn);
+  return options.output === 'json'
+    ? `${JSON.stringify(consolidationDocument(result, totalMs), null, 1)}\n`
+    : consolidationText(result, totalMs);
+}
+
+/** The same as data, with the input that it is of. */
+export function consolidationOfFiles(
+  options: ConsolidateOptions,
+  warn: (line: string) => void = toStderr,
+): { readonly input: PackingInput; readonly result: Consolidation; readonly totalMs: number } {
+  const read = packingInputOfFiles(options, warn);
+  const objects = asAtRest(read.objects);
+  const input = { ...read, objects };
   const started = performance.now();
-  const result = consolidateFleet({
-    ...input,
-    objects,
-    spotToSpot: options.spotToSpot,
-    leastSavings: leastSavingsOf(objects),
-  });
+  const result = consolidateFleet({ ...input, spotToSpot: options.spotToSpot, leastSavings: leastSavingsOf(objects) });
   const totalMs = performance.now() - started;
   [...missingFrom(objects), ...resizedAmong(objects), ...problemsOf(objects, input.now)].forEach(warn);
   for (const name of takenNames(result, objects))
     warn(`Node ${name} has the name that a replacement of this plan has too`);
-  return options.output === 'json'
-    ? `${JSON.stringify(consolidationDocument(result, totalMs), null, 1)}\n`
-    : consolidationText(result, totalMs);
+  return { input, result, totalMs };
 }
 
 /** Kinds that a cluster with such nodes and pods would have: probably missing in an export. */

@@ -20,7 +20,9 @@ import { nominationMsOf, SettingsError, type Settings } from '../process/setting
 import { frontierOption } from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
-import { printFrontier, printPlan } from './plan.js';
+import { pageFile } from './page/page-file.js';
+import { planSnapshot } from './page/planned.js';
+import { type PlanOptions, printFrontier, printPlan } from './plan.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { DomainError } from '../core/failures.js';
@@ -32,12 +34,10 @@ const planningSettings =
 
 const readMs = 60_000;
 
-type Connected = ReturnType<typeof createKubeClient>;
-
 /** Its options; its help is that of a plan for files, in cli/program.ts. */
 export function planLiveCommand(): Command {
   return settingsCommand('plan', { only: planningSettings })
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'))
     .option(...frontierOption);
 }
 
@@ -46,9 +46,10 @@ export async function planLive(args: readonly string[]): Promise<string> {
   const command = planLiveCommand();
   command.parse(args, { from: 'user' });
   const flags = givenFlags(command);
-  const output = flags['output'] === 'json' ? 'json' : 'table';
+  const output = flags['output'] as PlanOptions['output'] | 'html';
   delete flags['output'];
   const frontier = command.getOptionValue('frontier') === true;
+  if (output === 'html' && frontier) throw new UsageError('-o html shows one plan: it does not go with --frontier');
   const settings = await withRegion(liveSettings(flags));
   const log = pino({ level: 'warn', base: undefined }, pino.destination({ dest: 2, sync: true }));
   const kube = createKubeClient({
@@ -70,7 +71,11 @@ export async function planLive(args: readonly string[]): Promise<string> {
     };
     const packing = { ...packingSettings(settings, cloud), explainTypes: output === 'json' };
     const printed = (input: PackingInput): string =>
-      frontier ? printFrontier(input, output) : printPlan(input, output);
+      output === 'html'
+        ? pageFile(planSnapshot(input))
+        : frontier
+          ? printFrontier(input, output)
+          : printPlan(input, output);
     const found = await planNow({ ...deps, packing }, printed);
     for (const note of [...notes, ...found.notes]) warn(`stowage: ${note}\n`);
     return found.result;
@@ -104,7 +109,7 @@ export async function planNow<T>(
   return { result, notes };
 }
 
-function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
+export function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
   try {
     return createCloud(settings, kube, log);
   } catch (error) {
@@ -114,8 +119,13 @@ function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvid
 }
 
 /** The cluster in a cache that has listed everything. Throws `Unavailable` if it cannot be read. */
-async function readCluster(
-  { kube, cloud, settings }: { kube: Connected; cloud: CloudProvider; settings: Settings },
+export async function readCluster(
+  {
+    kube,
+    cloud,
+    settings,
+    more = [],
+  }: { kube: KubeClient & { readonly server?: string }; cloud: CloudProvider; settings: Settings; more?: Kind[] },
   ending: AbortSignal,
 ): Promise<ClusterCache> {
   // Fails at once if the server is unavailable or refuses; the cache would keep trying.
@@ -127,6 +137,7 @@ async function readCluster(
       ...snapshotKinds,
       ...(settings.FEATURE_GATES.CapacityBuffer ? bufferKinds : []),
       cloud.nodeClassKind.kind as Kind,
+      ...more,
     ],
     optional: optionalKinds,
     onConnectivity: ({ error }) => (problem = error === undefined ? '' : `: ${error.message}`),
@@ -141,7 +152,7 @@ async function readCluster(
     const missing = cache.unsynced.join(', ');
     throw new DomainError(
       'Unavailable',
-      `the cluster at ${kube.server} cannot be read within ${readMs / 1000} s (${missing})${problem}`,
+      `the cluster at ${kube.server ?? 'KUBECONFIG'} cannot be read within ${readMs / 1000} s (${missing})${problem}`,
     );
   }
   return cache;

@@ -9,7 +9,7 @@ import { controllerOf, kindOf, type OwnerKind } from '../core/owners.js';
 import { frontierOf } from './bound/frontier.js';
 import { plan } from '../packing/plan.js';
 import { withProvenBounds } from './bound/prove.js';
-import type { ClusterObjects, PackingInput, PackingSettings } from '../packing/types.js';
+import type { ClusterObjects, PackingInput, PackingSettings, Plan } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
 import { parseDocument, readText } from './objects/read-documents.js';
@@ -49,6 +49,9 @@ export function printPlan(input: PackingInput, output: PlanOptions['output'], re
   const proven = withProvenBounds(asked, result);
   return output === 'json' ? printed(planDocument(proven, solveMs)) : planText(proven, solveMs);
 }
+
+/** The plan with its lower bounds. */
+export const provenPlan = (input: PackingInput): Plan => withProvenBounds(input, plan(input));
 
 /** Price against number of nodes. */
 export function printFrontier(input: PackingInput, output: PlanOptions['output']): string {

@@ -46,6 +46,14 @@ function add(program: Command, name: CommandName): Command {
   return program.command(name).description(commandTexts[name].description);
 }
 
+interface FileFlags {
+  readonly objects?: string[];
+  readonly catalogue?: string;
+  readonly repeat: number;
+  readonly output: string;
+  readonly frontier?: boolean;
+}
+
 function addPlan(program: Command): void {
   offline(add(program, 'plan'), { live: true })
     .option(
@@ -65,7 +73,7 @@ function addPlan(program: Command): void {
         `\n${exampleText('plan')}`,
     )
     .action(async (flags: string[], options, command: Command) => {
-      const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
+      const { objects, catalogue, repeat, output, frontier } = options as FileFlags;
       refuseMisspelt(command, flags, objects !== undefined || catalogue !== undefined);
       if (objects === undefined && catalogue === undefined) {
         const { loadPlanLive } = await loadOnline();
@@ -77,6 +85,13 @@ function addPlan(program: Command): void {
         throw new UsageError('--objects and --catalogue go together; without both, a live cluster is planned for');
       }
       if (flags[0] !== undefined) throw new UsageError(`"${flags[0]}" is no option of a plan for files`);
+      if (output === 'html') {
+        if (frontier === true || repeat !== 1)
+          throw new UsageError('-o html shows one plan: it does not go with --frontier or --repeat');
+        const { planPageOfFiles } = await (await loadOnline()).loadPlanned();
+        print(planPageOfFiles(options as Parameters<typeof planPageOfFiles>[0]));
+        return;
+      }
       const { planOffline } = await loadOffline({ once: repeat === 1 });
       print(planOffline(options as Parameters<typeof planOffline>[0]));
     });
@@ -100,6 +115,11 @@ function addConsolidate(program: Command): void {
       `\ntotalMs is the search alone, from parsed objects to the last command.\n${exampleText('consolidate')}`,
     )
     .action(async (options) => {
+      if ((options as FileFlags).output === 'html') {
+        const { consolidationPage } = await (await loadOnline()).loadPlanned();
+        print(consolidationPage(options as Parameters<typeof consolidationPage>[0]));
+        return;
+      }
       const { consolidateOffline } = await loadOffline({ once: true });
       print(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
     });
@@ -190,7 +210,7 @@ function offline(command: Command, { live: alsoLive } = { live: false }): Comman
   return command
     .addOption(new Option('--objects <file...>', objects).makeOptionMandatory(!alsoLive))
     .addOption(new Option('--catalogue <file>', catalogue).makeOptionMandatory(!alsoLive))
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'))
     .addOption(
       new Option('--preference-policy <policy>', 'whether preferences count')
         .choices(['Respect', 'Ignore'])

@@ -22,10 +22,11 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** Loaded only where the page is served. */
 async function servedPage(world: World, client: Client, signal: AbortSignal): Promise<void> {
-  const { builtPage, servePage } = await import('./page/server.js');
+  const { servePage } = await import('./page/server.js');
+  const { builtPage, temporalUiOf } = await import('./page/page-file.js');
   const { settings, log } = world;
-  const { PAGE_PORT: port, LISTEN_ADDRESS: address, TEMPORAL_UI_URL: ui, TEMPORAL_NAMESPACE: namespace } = settings;
-  const temporalUi = ui === undefined ? '' : `${ui.replace(/\/$/, '')}/namespaces/${encodeURIComponent(namespace)}`;
+  const { PAGE_PORT: port, LISTEN_ADDRESS: address } = settings;
+  const temporalUi = temporalUiOf(settings);
   const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
   await servePage({ ...world, client, ...leases, temporalUi }, { port, address, html: builtPage() }, signal);
   log.info({ port }, 'the page is served');

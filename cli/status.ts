@@ -4,6 +4,7 @@ import { statusReport } from './status-report.js';
 import { karpenterLease, leaderLease } from '../process/settings.js';
 import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import { printable } from '../core/text.js';
+import { UsageError } from './exit.js';
 import { emit } from './output/print.js';
 import { statusText } from './output/status-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
@@ -11,7 +12,7 @@ import { messageOf } from '../core/error-message.js';
 
 export function statusCommand(): Command {
   return settingsCommand('status')
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'))
     .option('-w, --watch', 'print it again every few seconds, until interrupted');
 }
 
@@ -25,12 +26,18 @@ export async function status(args: readonly string[]): Promise<string> {
     settings,
     'status',
     async (live) => {
+      const isWatched = command.opts<{ watch?: boolean }>().watch === true;
+      if (output === 'html') {
+        if (isWatched) throw new UsageError('-o html is one page: it does not go with --watch');
+        const { statusPage } = await import('./page/status-page.js');
+        return statusPage(settings, live);
+      }
       const look = async (): Promise<string> => {
         const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
         const report = await statusReport({ ...live, ...leases, now: Date.now() });
         return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
       };
-      if (command.opts<{ watch?: boolean }>().watch !== true) return look();
+      if (!isWatched) return look();
       return watch(look, {
         write: (text) => emit(text),
         isTerminal: process.stdout.isTTY,

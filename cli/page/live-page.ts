@@ -1,6 +1,6 @@
 import type { PageDeps } from './read-snapshot.js';
-import { type EngineState, pricesByPool, problemText, readEngine, readSnapshot } from './read-snapshot.js';
-import { PageNodes } from './nodes.js';
+import { type EngineState, problemText, readEngine, readSnapshot } from './read-snapshot.js';
+import { PageNodes, pricesByPool } from './nodes.js';
 import { publishedDecisions } from './decisions.js';
 import { messageOf } from '../../core/error-message.js';
 import type { PageChange, PageDecision, PageNode, PagePoint, PageSnapshot } from './snapshot.js';
@@ -33,11 +33,9 @@ export class LivePage {
   /** Whether something that is drawn has changed since it was read. */
   private isChanged = true;
 
-  private readonly pages: PageNodes;
+  private readonly pages = new PageNodes();
 
-  constructor(private readonly deps: PageDeps) {
-    this.pages = new PageNodes(deps);
-  }
+  constructor(private readonly deps: PageDeps) {}
 
   /** Keeps the series and sends changes until `signal` aborts. */
   start(signal: AbortSignal): void {

@@ -1,11 +1,11 @@
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
-import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
 import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { labelsOf } from '../../cluster/node-labels.js';
-import { pausesInForce } from '../../cluster/pauses.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import type { Pause } from '../../workflows/messages.js';
 import { pauseStops } from '../../core/pause-scope.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
@@ -20,6 +20,9 @@ import { launchStateOf } from '../status-objects.js';
 import type { Amounts, PageNode } from './snapshot.js';
 
 const mebibyte = 2 ** 20;
+
+/** Dollars per hour; 0 if unknown. */
+type DrawnNode = Pick<NodeView, 'claim' | 'node' | 'pods' | 'pricePerHour'>;
 
 type Requests = ReadonlyMap<string, number>;
 
@@ -43,46 +46,29 @@ export class PageNodes {
   /** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
   private readonly sizes = new WeakMap<object, Amounts>();
 
-  constructor(private readonly deps: Pick<ClusterDeps, 'cache' | 'cloud' | 'now'>) {}
-
-  /** `priceOf`: dollars per hour, undefined if unknown. */
-  read(priceOf: (claim: NodeClaim, node: string) => number | undefined): PageNode[] {
+  /** Nodes as `viewsWith` gives them; a price of 0 is not known. */
+  read(views: readonly DrawnNode[], pauses: readonly Pause[]): PageNode[] {
     if (this.workloads.length > mostWorkloads) {
       this.workloads.length = 0;
       this.index.clear();
     }
-    const { cache, now } = this.deps;
-    const pauses = pausesInForce(cache.all('DisruptionPause'), now());
-    return managedClaims(this.deps).map((claim) => {
-      const node = nodeOf(cache, claim);
-      const name = node?.metadata.name ?? claim.metadata.name ?? '';
-      return this.nodeOf(claim, node, priceOf(claim, name) ?? 0, pauses);
-    });
+    return views.map((view) => this.nodeOf(view, pauses));
   }
 
-  private nodeOf(
-    claim: NodeClaim,
-    node: Node | undefined,
-    pricePerHour: number,
-    pauses: ReturnType<typeof pausesInForce>,
-  ): PageNode {
+  private nodeOf({ claim, node, pods, pricePerHour }: DrawnNode, pauses: readonly Pause[]): PageNode {
     const { nodePool: pool, instanceType: type, zone, capacityType } = labelsOf(claim);
     const name = node?.metadata.name ?? claim.metadata.name ?? '';
     const wait = waitOf(claim);
+    const isPaused = pauses.some(({ scope }) => pauseStops(scope, '', { node: name, nodePool: pool }));
     return {
       ...{ name, claim: claim.metadata.name ?? '', pool, type, zone, capacityType, pricePerHour },
       created: Date.parse(claim.metadata.creationTimestamp ?? '') || 0,
       state: stateOf(claim, node),
-      marks: [
-        ...marksOf(claim, node),
-        ...(pauses.some(({ scope }) => pauseStops(scope, '', { node: name, nodePool: pool }))
-          ? ['paused' as const]
-          : []),
-      ],
+      marks: [...marksOf(claim, node), ...(isPaused ? ['paused' as const] : [])],
       allocatable: amountsOf(
         new Map(Object.entries(parseResources(node?.status?.allocatable ?? claim.status?.allocatable))),
       ),
-      ...this.podsOn(node === undefined ? [] : this.deps.cache.podsOnNode(name)),
+      ...this.podsOn(pods),
       ...(wait === undefined ? {} : { waits: `${wait.reason}: ${wait.why}` }),
     };
   }
@@ -152,9 +138,9 @@ function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
 }
 
 /** The pods of a node with their requests, largest first. */
-export function nodePods(deps: Pick<ClusterDeps, 'cache' | 'cloud' | 'now'>, node: string): readonly object[] {
-  const pages = new PageNodes(deps);
-  return deps.cache
+export function nodePods({ cache }: Pick<ClusterDeps, 'cache'>, node: string): readonly object[] {
+  const pages = new PageNodes();
+  return cache
     .podsOnNode(node)
     .filter((pod) => !isTerminal(pod))
     .map((pod) => ({
@@ -164,4 +150,11 @@ export function nodePods(deps: Pick<ClusterDeps, 'cache' | 'cloud' | 'now'>, nod
       isDaemon: isNodeBound(pod),
     }))
     .sort((a, b) => b.requests[0] - a.requests[0]);
+}
+
+/** Dollars per hour. */
+export function pricesByPool(nodes: readonly PageNode[]): Record<string, number> {
+  const byPool = new Map<string, number>();
+  for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
+  return Object.fromEntries(byPool);
 }

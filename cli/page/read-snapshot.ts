@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { nodePrices } from '../../cluster/cluster.js';
+import { nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
+import { pausesInForce } from '../../cluster/pauses.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
@@ -15,8 +16,8 @@ import { readSavings } from '../report/read-activity.js';
 import { sumsOf } from '../report/sums.js';
 import { readBudgets, statusReport } from '../status-report.js';
 import type { StatusReport, WorkflowRow } from '../status-rows.js';
-import type { PageNodes } from './nodes.js';
-import { pageVersion, type PageCommand, type PageNeed, type PageNode, type PageSnapshot } from './snapshot.js';
+import { type PageNodes, pricesByPool } from './nodes.js';
+import { pageVersion, type PageCommand, type PageNeed, type PageSnapshot } from './snapshot.js';
 
 export interface PageDeps extends ClusterDeps {
   readonly kube: KubeClient;
@@ -116,7 +117,8 @@ export async function readSnapshot(
   engine: EngineState | undefined,
 ): Promise<Omit<PageSnapshot, 'problems' | 'series' | 'decisions'>> {
   const { prices } = await nodePrices(deps);
-  const nodes = pages.read((claim, node) => prices.of(claim.metadata.labels ?? {}, node));
+  const pauses = pausesInForce(deps.cache.all('DisruptionPause'), deps.now());
+  const nodes = pages.read(viewsWith(deps, prices), pauses);
   return {
     version: pageVersion,
     cluster: deps.cluster,
@@ -151,13 +153,6 @@ function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothi
 }
 
 const mostPodNames = 20;
-
-/** Dollars per hour. */
-export function pricesByPool(nodes: readonly PageNode[]): Record<string, number> {
-  const byPool = new Map<string, number>();
-  for (const { pool, pricePerHour } of nodes) byPool.set(pool, (byPool.get(pool) ?? 0) + pricePerHour);
-  return Object.fromEntries(byPool);
-}
 
 function poolsOf(engine: EngineState | undefined, prices: Readonly<Record<string, number>>): PageSnapshot['pools'] {
   const { report, budgets = [] } = engine ?? {};

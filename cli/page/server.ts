@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
@@ -12,9 +11,9 @@ import { whyNode, whyPod } from '../why.js';
 import { PageAccess } from './access.js';
 import { LivePage } from './live-page.js';
 import { nodePods } from './nodes.js';
+import { withSnapshot } from './page-file.js';
 import { pageOpenApi } from './open-api.js';
 import type { PageDeps } from './read-snapshot.js';
-import type { PageSnapshot } from './snapshot.js';
 
 const compress = promisify(gzip);
 
@@ -35,18 +34,6 @@ const headers = {
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 } as const;
-
-const place = '<script id="snapshot" type="application/json"></script>';
-
-/** The page as built: it reads its snapshot from the server. */
-export const builtPage = (): string => readFileSync(new URL('page.html', import.meta.url), 'utf8');
-
-/** The page as one file, with its snapshot inside. */
-function withSnapshot(html: string, snapshot: PageSnapshot): string {
-  // A name may contain the end of a script.
-  const text = JSON.stringify(snapshot).replaceAll('<', '\\u003c');
-  return html.replace(place, () => place.replace('></', () => `>${text}</`));
-}
 
 /**
  * Serves the page on `port` until `signal` aborts (surfaces/page). Read-only. Resolves with its port once it listens.

@@ -1,14 +1,15 @@
 // node tools/build/single-file.mjs FILE [--version VERSION]: writes the stowage command as one file that Node 20.19 or newer runs on Linux and macOS:
 // all commands but `run`, which needs the native library of Temporal's SDK and is in the image.
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { commonJs } from './image/bundle.mjs';
 import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './image/lean.mjs';
+import { bundlePage } from './page.mjs';
 import { root } from '../root.mjs';
 
-const readBeside = /readFileSync\(new URL\('(\.\/[\w.-]+)', import\.meta\.url\), 'utf8'\)/g;
+const readBeside = /readFileSync\(new URL\('([\w./-]+)', import\.meta\.url\), 'utf8'\)/g;
 const ownVersion = 'packageVersion(dirname(fileURLToPath(import.meta.url)))';
 const withoutRun = `
 import { UsageError } from '../cli/exit.js';
@@ -16,8 +17,8 @@ export function runAll() {
   throw new UsageError('stowage run is in the image of Stowage, not in this file: it needs a native library');
 }`;
 
-/** What sources read beside themselves is in the file. */
-const ofOneFile = (version) => ({
+/** What sources read beside themselves, and the page that a build makes, is in the file. */
+const ofOneFile = (version, page) => ({
   name: 'of-one-file',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]process[\\/]run-all\.ts$/ }, ({ path }) => ({
@@ -25,9 +26,11 @@ const ofOneFile = (version) => ({
       resolveDir: dirname(path),
       loader: 'ts',
     }));
-    onLoad({ filter: /[\\/](list-prices|build-info)\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /[\\/](list-prices|build-info|page-file)\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8')
-        .replace(readBeside, (_, name) => JSON.stringify(readFileSync(join(dirname(path), name), 'utf8')))
+        .replace(readBeside, (_, name) =>
+          JSON.stringify(readFileSync(name === 'page.html' ? page : join(dirname(path), name), 'utf8')),
+        )
         .replace(ownVersion, JSON.stringify(version)),
       loader: 'ts',
     }));
@@ -36,6 +39,8 @@ const ofOneFile = (version) => ({
 
 async function singleFile(outfile, version) {
   const { build } = await import('esbuild');
+  const page = `${outfile}.page`;
+  await bundlePage(page);
   await build({
     entryPoints: [join(root, 'cli/main.ts')],
     outfile,
@@ -50,8 +55,9 @@ async function singleFile(outfile, version) {
     legalComments: 'none',
     logLevel: 'error',
     alias: { punycode: createRequire(import.meta.url).resolve('punycode/') },
-    plugins: [ofOneFile(version), pureShapes, sdkModules, withoutLanguages, withoutUrlTables],
+    plugins: [ofOneFile(version, page), pureShapes, sdkModules, withoutLanguages, withoutUrlTables],
   });
+  rmSync(page);
   chmodSync(outfile, 0o755);
 }
 

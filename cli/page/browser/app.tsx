@@ -473,6 +473,7 @@ function Pool({ pool, page }: { readonly pool: PageSnapshot['pools'][number]; re
 }
 
 function Decisions({ page }: { readonly page: PageSnapshot }) {
+  if (isFile.value && page.decisions.length === 0) return null;
   const words = view.value.search.toLowerCase();
   const shown = page.decisions.filter(({ what, subject, by }) =>
     `${what} ${subject} ${by}`.toLowerCase().includes(words),
