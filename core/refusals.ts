@@ -70,7 +70,7 @@ export function refusalsOn({ metadata }: Pick<NodePool, 'metadata'>, now: number
         .filter(isRefusal)
         .filter(({ by, generation }) => by !== 'api-server' || generation === (metadata.generation ?? 0))
         .filter(({ by, until }) => now < until + limits[by].rememberedMs)
-        // Bounded, whatever the annotation says.
+        // Bounded: users can write any time into the annotation.
         .map((refusal) => ({ ...refusal, until: Math.min(refusal.until, now + limits[refusal.by].longestMs) }))
     );
   } catch {

@@ -69,7 +69,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<Requeu
   return context.workflows.claimChanged(claim);
 }
 
-/** Once the node is initialized nobody waits for it: changes that came meanwhile are not signalled. */
+/** Once the node is initialized no launch waits for it: pending changes are not signalled. */
 async function signalLaunch({ cache, starter }: OperatorContext, name: string): Promise<undefined> {
   const claim = cache.get('NodeClaim', { name });
   if (claim === undefined || isTrue(claim.status?.conditions, 'Initialized')) return undefined;
