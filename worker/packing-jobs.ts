@@ -1,5 +1,5 @@
 import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
-import { waitingRooms } from '../disruption/consolidation/waiting-rooms.js';
+import { waitingRooms } from '../disruption/consolidation/fleet-setup.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { leastPossible } from '../packing/least-possible.js';
 import { plan } from '../packing/plan.js';

@@ -7,12 +7,13 @@ import type { CandidateContext, NodeView } from '../../disruption/candidates/can
 import { countPools, isDisrupting } from '../../disruption/budgets/pool-counts.js';
 import {
   isStatic,
+  replacementsIn,
   staticCounts,
   staticDriftRoom,
   whyNoDriftRoom,
 } from '../../disruption/static-capacity/static-capacity.js';
 import { limitOf, type LimitsContext } from '../../disruption/budgets/limits.js';
-import { policyOf } from '../../disruption/policies/policies.js';
+import { policyOf } from '../../disruption/policies/effective-policy.js';
 import { type PoolRules, rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused, RunningDisruption } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
@@ -27,7 +28,6 @@ import { waitsForRoom } from '../../cluster/awaited-nodes.js';
 import { publishExcluded } from '../publish-excluded.js';
 import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
-import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isTrue } from '../../core/conditions.js';
 import { isDeleting, nameOf } from '../../core/names.js';

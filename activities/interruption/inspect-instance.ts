@@ -4,7 +4,7 @@ import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
 import { regarding } from '../../core/events.js';
-import { policyOf } from '../../disruption/policies/policies.js';
+import { policyOf } from '../../disruption/policies/effective-policy.js';
 import { noteEndedUnregistered } from '../ended-instance.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';
 import type { ActivityDeps } from '../deps.js';
@@ -12,7 +12,7 @@ import { withFailures } from '../to-failure.js';
 import type { InstanceView, InterruptionActivities } from './contract.js';
 import type { EventToPublish } from '../../kube/port.js';
 import { lookUp } from '../../core/own.js';
-import { nameOf, isDeleting } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 
 type Event = Omit<EventToPublish, 'regarding'>;
 

@@ -3,13 +3,13 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
 import {
   isStatic,
   nodeLimit,
+  replacementsIn,
   staticCounts,
-  staticPlan,
   type StaticCounts,
+  staticPlan,
   type StaticPlan,
 } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
@@ -20,7 +20,7 @@ import { identityOf } from '../../cluster/node-labels.js';
 import type { ReplicasActivities, ReplicasView } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { counted, verb } from '../../core/text.js';
-import { nameOf, isDeleting } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 
 /** The most NodeClaims of one call, to bound its payload. */
 const createdAtOnce = 25;

@@ -6,7 +6,7 @@ import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
 import { parseDuration, parseNillableDuration } from '../../core/durations.js';
 import { DomainError } from '../../core/failures.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
-import { policyOf } from '../../disruption/policies/policies.js';
+import { policyOf } from '../../disruption/policies/effective-policy.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
@@ -22,7 +22,7 @@ import { instanceIsGone } from './instance-watch.js';
 import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
 import { stampedDeadline } from './stamped-deadline.js';
 import { regarding } from '../../core/events.js';
-import { nameOf, isDeleting } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
 

@@ -1,14 +1,11 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionRate, MaintenanceWindow } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
-import { budgetBounds } from './budgets.js';
-import type { Allowance, PoolCount } from './budgets.js';
-import type { Bound, PastDisruption } from './limits/past-disruptions.js';
-import { rateBound } from './limits/rates.js';
-import { windowBound } from './limits/windows.js';
-import { effectivePolicyOf } from '../policies/effective-policy.js';
-import type { EffectivePolicy } from '../policies/effective-policy.js';
+import { type Allowance, budgetBounds, type PoolCount } from './budgets.js';
+import { type Bound, disruptedSince, names, nodesOf, type PastDisruption } from './limits/past-disruptions.js';
+import { type EffectivePolicy, effectivePolicyOf } from '../policies/effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
+import { type Opening, openingAt, readSchedule, type Schedule } from './limits/schedule.js';
 
 /** The context for limits on the disruption of a NodePool other than its budgets. */
 export interface LimitsContext {
@@ -115,4 +112,110 @@ export function rememberedForMs({ spec, invalid }: Pick<EffectivePolicy, 'spec' 
   const rates = (spec.rates ?? []).map(({ per }) => parseDuration(per, 'per'));
   const quotas = (spec.maintenanceWindows ?? []).filter(({ quota }) => quota !== undefined);
   return Math.max(0, ...rates, ...quotas.map(({ duration }) => parseDuration(duration, 'duration')));
+}
+
+interface WindowState {
+  readonly window: MaintenanceWindow;
+  readonly schedule: Schedule | undefined;
+  readonly opening: Opening | undefined;
+  /** The next time of the schedule, which begins a new period even if one is open. */
+  readonly opensAt: number | undefined;
+}
+
+function stateOf(window: MaintenanceWindow, now: number): WindowState {
+  const schedule = readSchedule(window.schedule, window.timeZone);
+  if (schedule === undefined) return { window, schedule, opening: undefined, opensAt: undefined };
+  const opening = openingAt(schedule, parseDuration(window.duration, 'duration'), now);
+  return { window, schedule, opening, opensAt: schedule.next(now) };
+}
+
+function windowsFor(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+): readonly MaintenanceWindow[] {
+  return (windows ?? []).filter(({ reasons }) => names(reasons, reason));
+}
+
+/**
+ * The limit of maintenance windows for a NodePool with `total` nodes. Reasons that no window names have no limit; all
+ * others wait for an open window. Each time of the schedule begins a new period, and the quota of every open window
+ * applies: it counts the disruptions since then for the reasons of the window.
+ */
+export function windowBound(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+  { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
+  now: number,
+): Bound {
+  const looked = windowsFor(windows, reason).map((window) => stateOf(window, now));
+  if (looked.length === 0) return { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
+  const hopeless = looked.every(({ window: { quota } }) => quota !== undefined && nodesOf(quota, total) === 0);
+  const changesAt = hopeless
+    ? Number.POSITIVE_INFINITY
+    : Math.min(...looked.flatMap(({ opening, opensAt }) => [opening?.to, opensAt].filter((at) => at !== undefined)));
+  const open = looked.filter((one) => one.opening !== undefined);
+  if (open.length === 0) {
+    const all = looked.map(({ window }) => window.name).join(', ');
+    return { allowed: 0, what: `maintenance window ${all} (closed)`, changesAt };
+  }
+  let allowed = Number.POSITIVE_INFINITY;
+  let what = `maintenance window ${open.map(({ window }) => window.name).join(', ')}`;
+  for (const { window, opening } of open) {
+    if (window.quota === undefined) continue;
+    const used = disruptedSince(pastDisruptions, opening!.from, window.reasons);
+    const left = Math.max(0, nodesOf(window.quota, total) - used);
+    if (left >= allowed) continue;
+    allowed = left;
+    what = `quota ${window.quota} of maintenance window ${window.name} (${used} used)`;
+  }
+  return { allowed, what, changesAt };
+}
+
+/**
+ * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period
+ * that ends now matters, since no disruption lies after it.
+ */
+export function rateBound(
+  rates: readonly DisruptionRate[] | undefined,
+  reason: DisruptionReason,
+  { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
+  now: number,
+): Bound {
+  let tightest: Bound = { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
+  for (const rate of rates ?? []) {
+    if (!names(rate.reasons, reason)) continue;
+    const bound = boundOf(rate, pastDisruptions, total, now);
+    const later = bound.allowed === 0 && tightest.allowed === 0 && bound.changesAt > tightest.changesAt;
+    if (bound.allowed < tightest.allowed || later) tightest = bound;
+  }
+  return tightest;
+}
+
+function boundOf(rate: DisruptionRate, pastDisruptions: readonly PastDisruption[], total: number, now: number): Bound {
+  const per = parseDuration(rate.per, 'per');
+  // A disruption exactly `per` ago is outside of that period.
+  const used = disruptedSince(pastDisruptions, now - per + 1, rate.reasons);
+  return {
+    allowed: Math.max(0, nodesOf(rate.nodes, total) - used),
+    what: `rate ${rate.nodes} in ${rate.per} (${used} used)`,
+    changesAt: roomAt(rate, pastDisruptions, { per, total, used }, now),
+  };
+}
+
+/** When enough past disruptions have left the period for one more. */
+function roomAt(
+  { nodes, reasons }: DisruptionRate,
+  pastDisruptions: readonly PastDisruption[],
+  { per, total, used }: { per: number; total: number; used: number },
+  now: number,
+): number {
+  const limit = nodesOf(nodes, total);
+  if (limit === 0) return Number.POSITIVE_INFINITY;
+  let left = used;
+  const counted = pastDisruptions.filter(({ at, reason }) => at > now - per && names(reasons, reason));
+  for (const { at, nodes: began } of counted.sort((a, b) => a.at - b.at)) {
+    left -= began;
+    if (left < limit) return at + per;
+  }
+  return Number.POSITIVE_INFINITY;
 }

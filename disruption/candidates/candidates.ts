@@ -3,7 +3,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { isEvictable, isMirror } from '../../core/pods.js';
+import { isEvictable, isMirror, isReschedulable } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import { fullName, isDeleting, nameOf } from '../../core/names.js';
@@ -75,16 +75,27 @@ function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext)
 }
 
 /** The pod or PodDisruptionBudget that forbids draining the node now. */
-function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: CandidateContext): string | undefined {
-  const marked = podMarkedDoNotDisrupt(pods, now);
+function blockingPod(pods: readonly Pod[], context: CandidateContext): string | undefined {
+  const marked = podMarkedDoNotDisrupt(pods, context.now);
   if (marked !== undefined) return `pod ${fullName(marked)} is marked do-not-disrupt`;
+  if (context.podDisruptionBudgets.length === 0) return undefined;
   for (const pod of pods) {
-    if (!isEvictable(pod) || isMirror(pod)) continue;
-    const binding = bindingBudgets(pod, podDisruptionBudgets);
-    const why = blockingBudget(binding);
+    const why = isEvictable(pod) && !isMirror(pod) ? blockingBudgetOf(pod, context) : undefined;
     if (why !== undefined) return `${why} forbids evicting pod ${fullName(pod)}`;
   }
   return undefined;
+}
+
+/** `blockingBudget` of pods with equal labels in a context: a cluster has thousands of equal pods. */
+const blocking = new WeakMap<CandidateContext, Map<string, string | undefined>>();
+
+function blockingBudgetOf(pod: Pod, context: CandidateContext): string | undefined {
+  let known = blocking.get(context);
+  if (known === undefined) blocking.set(context, (known = new Map<string, string | undefined>()));
+  const { namespace, labels: own } = pod.metadata;
+  const key = JSON.stringify([namespace, isTrue(pod.status?.conditions, 'Ready'), own]);
+  if (!known.has(key)) known.set(key, blockingBudget(bindingBudgets(pod, context.podDisruptionBudgets)));
+  return known.get(key);
 }
 
 /** The eviction API refuses pods with two PodDisruptionBudgets, and pods whose budget allows no disruption now. */
@@ -93,4 +104,18 @@ export function blockingBudget(binding: readonly PodDisruptionBudget[]): string 
   const [only] = binding;
   if (only === undefined || (only.status?.disruptionsAllowed ?? 0) > 0) return undefined;
   return `PodDisruptionBudget ${fullName(only)}`;
+}
+
+/** What it costs to evict one pod (disruption-cost/of-a-pod): 1 for an ordinary one, between -10 and 10. */
+export function evictionCost({ metadata, spec }: Pod): number {
+  const deletionCost = Number(metadata.annotations?.[annotations.podDeletionCost] ?? 0);
+  const cost = 1 + (Number.isFinite(deletionCost) ? deletionCost : 0) / 2 ** 27 + (spec.priority ?? 0) / 2 ** 25;
+  return Math.min(10, Math.max(-10, cost));
+}
+
+/** What it costs to disrupt a node (disruption-cost/of-a-node): 1 for an empty one. Pods of negative cost count as nothing. */
+export function disruptionCost(pods: readonly Pod[]): number {
+  let cost = 1;
+  for (const pod of pods) if (isReschedulable(pod)) cost += Math.max(0, evictionCost(pod));
+  return cost;
 }

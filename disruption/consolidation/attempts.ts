@@ -1,12 +1,28 @@
 import { isBufferPod } from '../../core/pods.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { plan } from '../../packing/trial.js';
-import type { Launch, Member, NodePlacement, NodeState, Part, Trial } from '../../packing/trial.js';
+import {
+  type Launch,
+  type Member,
+  type NodePlacement,
+  type NodeState,
+  type Part,
+  plan,
+  type Trial,
+} from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetPlan } from './fleet-plan.js';
-import { addLoad, isCountedWaiting, type FleetNode } from './fleet.js';
+import {
+  addLoad,
+  allOf,
+  copyOf,
+  type FleetNode,
+  isCountedWaiting,
+  loadsOf,
+  statesOf,
+  takeOut,
+  waitingOn,
+} from './fleet.js';
 import { fullName } from '../../core/names.js';
-import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
 import type { Outcome, Purchase } from './outcome.js';
 
 /**

@@ -1,4 +1,4 @@
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode, roundingError } from './fleet.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import { candidateGroupsOf } from './parts.js';
 import type { ConsolidationPlan } from './plan.js';
@@ -28,9 +28,6 @@ interface Done {
 
 /** How many launches are tried one by one, if a command cannot pay for several. */
 const mostLaunchesTried = 8;
-
-/** Savings below this are rounding errors, dollars per hour. */
-const roundingError = 1e-9;
 
 /** Builds commands for the nodes that the cheapest fleet does not need, with as many nodes as budgets allow. */
 export class CommandBuilder {

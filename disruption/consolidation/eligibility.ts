@@ -1,17 +1,16 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
-import { coverageOf, offeringLabelsOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
-import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
+import { type CompiledNode as PackedNode, coverageOf, offeringLabelsOf, viewNodes } from '../../packing/trial.js';
+import { type CandidateContext, disruptionCost, type NodeView, whyNotCandidate } from '../candidates/candidates.js';
 import { countedByBudgets } from '../budgets/pool-counts.js';
-import { disruptionCost } from '../candidates/disruption-cost.js';
+import { isEmpty } from './emptiness.js';
 import { settlesAt, whyNotConsolidatable } from './consolidatable.js';
-import { isBufferPod, isEvictable, isMirror, isReschedulable } from '../../core/pods.js';
-import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
+import { isReschedulable } from '../../core/pods.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
-import { nameOf, fullName, isDeleting } from '../../core/names.js';
+import { fullName, isDeleting, nameOf } from '../../core/names.js';
 
 /** A node as consolidation sees it, before packing is involved. */
 export interface ExaminedNode {
@@ -45,14 +44,12 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const prices = new NodePrices(input.catalogues, objects, coverageOf(input).nodes);
   const pools = new Map(objects.nodePools.map((pool) => [nameOf(pool), pool]));
   const podsOf = podsByNode(objects.pods);
-  // PodDisruptionBudgets are checked below, once for equal pods.
   const context: CandidateContext = {
     now,
     claimed: input.claimed ?? new Set(),
     nominated: input.nominated ?? new Set(),
-    podDisruptionBudgets: [],
+    podDisruptionBudgets: objects.podDisruptionBudgets ?? [],
   };
-  const guards = new EvictionBudgets(objects.podDisruptionBudgets ?? []);
   return viewNodes(objects, input.withoutNodes).map((view) => {
     const pods = podsOf.get(view.name) ?? [];
     const own = offeringLabelsOf(view);
@@ -60,8 +57,6 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     const price = prices.of(own, view.name);
     const movable = pods.filter(isReschedulable);
     const cost = disruptionCost(pods);
-    // Pods with an eviction cost of zero or less do not keep a node; virtual pods of capacity buffers do.
-    const empty = cost <= 1 && !pods.some(isBufferPod);
     const claim = view.claim;
     let why: string | undefined = 'it has no NodeClaim';
     if (claim !== undefined) {
@@ -69,9 +64,8 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
       why =
         input.kept?.get(view.name) ??
         whyNotCandidate(candidate, context) ??
-        guards.whyNot(pods) ??
         whyNotConsolidatable(candidate, consolidatableBy) ??
-        (empty ? undefined : whyKept(view, pool, price)) ??
+        (isEmpty({ pods }) ? undefined : whyKept(view, pool, price)) ??
         whyComingBack(movable);
     }
     return {
@@ -144,40 +138,4 @@ function whyComingBack(movable: readonly Pod[]): string | undefined {
 
 function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): ExaminedNode['counted'] {
   return claim === undefined ? 'no' : countedByBudgets({ claim, node }, claimed);
-}
-
-/** Finds PodDisruptionBudgets that forbid evictions; computed once for pods with equal labels. */
-class EvictionBudgets {
-  private readonly byNamespace = new Map<string, PodDisruptionBudget[]>();
-  private readonly known = new Map<string, string | undefined>();
-
-  constructor(budgets: readonly PodDisruptionBudget[]) {
-    for (const budget of budgets) {
-      const namespace = budget.metadata.namespace ?? '';
-      const there = this.byNamespace.get(namespace);
-      if (there === undefined) this.byNamespace.set(namespace, [budget]);
-      else there.push(budget);
-    }
-  }
-
-  /** The PodDisruptionBudget that forbids draining a node with these pods now. */
-  whyNot(pods: readonly Pod[]): string | undefined {
-    if (this.byNamespace.size === 0) return undefined;
-    for (const pod of pods) {
-      if (!isEvictable(pod) || isMirror(pod)) continue;
-      const budgets = this.byNamespace.get(pod.metadata.namespace ?? '');
-      if (budgets === undefined) continue;
-      const why = this.whyNotPod(pod, budgets);
-      if (why !== undefined) return `${why} forbids evicting pod ${fullName(pod)}`;
-    }
-    return undefined;
-  }
-
-  private whyNotPod(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | undefined {
-    const { namespace = '', labels: own } = pod.metadata;
-    const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    const key = `${namespace} ${ready} ${JSON.stringify(own)}`;
-    if (!this.known.has(key)) this.known.set(key, blockingBudget(bindingBudgets(pod, budgets)));
-    return this.known.get(key);
-  }
 }

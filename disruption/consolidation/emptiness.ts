@@ -2,9 +2,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import { isBufferPod } from '../../core/pods.js';
-import { ruledByText, type Allowance } from '../budgets/budgets.js';
-import { whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
-import { disruptionCost } from '../candidates/disruption-cost.js';
+import { type Allowance, ruledByText } from '../budgets/budgets.js';
+import { type CandidateContext, disruptionCost, type NodeView, whyNotCandidate } from '../candidates/candidates.js';
 import { consolidatableAt } from './consolidatable.js';
 import { nameOf } from '../../core/names.js';
 

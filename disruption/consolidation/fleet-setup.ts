@@ -1,14 +1,12 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import {
-  offeringLabelsOf,
-  type NodePlacement,
-  type NodeState,
-  type PodClass,
-  type Trial,
-} from '../../packing/trial.js';
+import { type NodePlacement, type NodeState, offeringLabelsOf, type PodClass, Trial } from '../../packing/trial.js';
 import type { ExaminedNode } from './eligibility.js';
-import { addLoad, isCountedWaiting, isOnlyEmpty, type FleetNode } from './fleet.js';
+import { addLoad, type FleetNode, isCountedWaiting, isOnlyEmpty } from './fleet.js';
+import { isBufferPod } from '../../core/pods.js';
+import { withoutUnreadable } from '../../packing/exclude-objects.js';
+import type { PackingInput, Plan } from '../../packing/types.js';
+import { fullName } from '../../core/names.js';
 
 /** The nodes of the trial with their running pods on them. */
 export function fleetOf(trial: Trial, examined: readonly ExaminedNode[]): FleetNode[] {
@@ -94,4 +92,27 @@ export function placeWaiting(trial: Trial, podClass: PodClass, pods: readonly Po
     some = some.slice(0, Math.min(placed, some.length - 1));
   }
   return [];
+}
+
+/**
+ * The nodes on which pods without a node have room now, and these pods, for which no nodes are launched
+ * (consolidation/room-of-pending-pods).
+ */
+export function waitingRooms(input: PackingInput): Plan['existingNodes'] {
+  return withoutUnreadable(input, (each) => roomsIn(each)).result;
+}
+
+function roomsIn(input: PackingInput): Plan['existingNodes'] {
+  const trial = new Trial(input, new Map());
+  const rooms = new Map<string, string[]>();
+  for (const podClass of trial.queue) {
+    if (podClass.pods.some(isBufferPod)) continue;
+    for (const { node, pods } of placeWaiting(trial, podClass, podClass.pods)) {
+      const there = rooms.get(node.view.name);
+      if (there === undefined) rooms.set(node.view.name, pods.map(fullName));
+      else there.push(...pods.map(fullName));
+    }
+    trial.commit();
+  }
+  return [...rooms].map(([node, pods]) => ({ node, pods }));
 }

@@ -2,8 +2,13 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { annotations, labels } from '../../api/labels.js';
 import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { LaunchOptions, type CandidateOffering } from './launch-options.js';
-import { spotToSpotIsOff } from './spot-to-spot.js';
+import {
+  type CandidateOffering,
+  LaunchOptions,
+  spotToSpotIsOff,
+  typesOfSpotToSpot,
+  whyNoSpotToSpot,
+} from './launch-options.js';
 
 const noneCheaper = 'no instance type is certain to be cheaper, whichever offering the launch gets';
 const tooFewValues = 'the cheaper instance types are fewer than minValues of its NodePool asks for';
@@ -273,4 +278,21 @@ describe('a single spot candidate (consolidation/spot-to-spot)', () => {
     expect(decided(market, [claim(names, ['spot'])], [...node, going(5, 'old', 'spot')], on)).toEqual([names]);
     expect(decided(market, [claim(names, ['spot'])], [going(5)], on)).toEqual([names]);
   });
+});
+
+test('a spot node is replaced by spot of at least fifteen types (consolidation/spot-to-spot)', () => {
+  expect(whyNoSpotToSpot(15)).toBeUndefined();
+  expect(whyNoSpotToSpot(14)).toBe(
+    'a spot node is replaced by spot only if at least 15 cheaper instance types can be used, and there are 14',
+  );
+  expect(whyNoSpotToSpot(1)).toMatch(/there is 1$/);
+});
+
+test.each([
+  { available: 60, least: 0, types: 15 },
+  { available: 60, least: 18, types: 18 },
+  { available: 16, least: 18, types: 16 },
+  { available: 15, least: 18, types: 15 },
+])('with $available types, as many as minValues needs: $least', ({ available, least, types }) => {
+  expect(typesOfSpotToSpot(available, (count) => count < least)).toBe(types);
 });

@@ -1,7 +1,7 @@
 import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
-import { roundingError, type OutcomeEvaluator } from './outcome-evaluator.js';
+import { priceOfAll, type FleetNode, roundingError } from './fleet.js';
+import type { OutcomeEvaluator } from './outcome-evaluator.js';
 import { outcomeSaving, type DecidedOutcome, type Outcome } from './outcome.js';
 
 /** Search units for the replacement of one node, or of a group that is only estimated. */

@@ -6,7 +6,7 @@ import type { ChangingFleet } from './changing-fleet.js';
 import type { FleetNode } from './fleet.js';
 import { OutcomeEvaluator } from './outcome-evaluator.js';
 import type { Outcome, Purchase } from './outcome.js';
-import { spotToSpotIsOff } from './spot-to-spot.js';
+import { spotToSpotIsOff } from './launch-options.js';
 import type { ConsolidationInput } from './types.js';
 
 const nodeOf = (name: string, price: number, more: Partial<FleetNode> = {}): FleetNode =>

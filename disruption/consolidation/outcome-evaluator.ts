@@ -1,14 +1,10 @@
 import { isBalanced } from './balanced.js';
 import type { ChangingFleet } from './changing-fleet.js';
-import { hasOnDemand, priceOfAll, type FleetNode } from './fleet.js';
-import { LaunchOptions } from './launch-options.js';
-import { spotToSpotIsOff } from './spot-to-spot.js';
-import { priceOfPlanned, type DecidedOutcome, type Outcome } from './outcome.js';
+import { type FleetNode, hasOnDemand, priceOfAll, roundingError } from './fleet.js';
+import { LaunchOptions, spotToSpotIsOff } from './launch-options.js';
+import { type DecidedOutcome, type Outcome, priceOfPlanned } from './outcome.js';
 import type { Pays } from './plan.js';
 import { Rejections } from './rejections.js';
-
-/** Savings below this are rounding errors, dollars per hour. */
-export const roundingError = 1e-9;
 
 /**
  * The least saving of replacements, as a share of the price that they replace. Evicted pods are created again under

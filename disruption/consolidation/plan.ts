@@ -1,13 +1,11 @@
 import { compareText } from '../../core/text.js';
-import type { NodePlacement, Launch } from '../../packing/trial.js';
+import type { Launch, NodePlacement } from '../../packing/trial.js';
 import { FleetPlan } from './fleet-plan.js';
-import { planFleet, isLarge } from './plan-fleet.js';
-import { byDisturbance, hasOnDemand, priceOfAll, type FleetNode } from './fleet.js';
-import { launchFewer } from './fewer-launches.js';
-import { improve } from './improve.js';
+import { isLarge, planFleet } from './plan-fleet.js';
+import { byDisturbance, type FleetNode, hasOnDemand, loadsOf, priceOfAll, roundingError } from './fleet.js';
+import { improve, launchFewer } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
-import { loadsOf } from './loads.js';
 import { isFixed } from './target.js';
 
 /** The final fleet, and how to reach it. */
@@ -165,5 +163,3 @@ function inOrder(simulation: Simulation, remove: readonly FleetNode[], late: Rea
     (a, b) => rank(a) - rank(b) || simulation.savingOf(b) - simulation.savingOf(a) || compareText(a.name, b.name),
   );
 }
-
-const roundingError = 1e-9;

@@ -1,13 +1,12 @@
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
-import { affordable } from './affordable.js';
+import { affordable, groupUnits, mostCandidates } from './command-budgets.js';
 import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
-import { groupUnits, mostCandidates } from './command-budgets.js';
 import { EmptyRemoval } from './empty-removal.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { type FleetNode, priceOfAll } from './fleet.js';
 import { OutcomeEvaluator } from './outcome-evaluator.js';
 import { NodeByNode } from './node-by-node.js';
-import { makePlan, type ConsolidationPlan } from './plan.js';
+import { type ConsolidationPlan, makePlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
 

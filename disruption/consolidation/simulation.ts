@@ -1,14 +1,13 @@
 import { labels } from '../../api/labels.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { Trial, type Filling, type NodeState, type Worth } from '../../packing/trial.js';
+import { type Filling, type NodeState, Trial, type Worth } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { evictionCost } from '../candidates/disruption-cost.js';
+import { evictionCost } from '../candidates/candidates.js';
 import { isTerminal } from '../../core/pods.js';
 import { Attempts } from './attempts.js';
 import type { ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
-import { addLoad, isCountedWaiting, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
-import { copyOf, statesOf } from './loads.js';
+import { addLoad, copyOf, type FleetNode, isCountedWaiting, isOnlyEmpty, priceOfAll, statesOf } from './fleet.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 

@@ -1,9 +1,13 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rules.js';
-import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import { policyOf } from './policies.js';
+import {
+  defaultDisruptionPolicySpec,
+  type DisruptionPolicy,
+  type DisruptionPolicySpec,
+} from '../../api/stowage/disruption-policy.js';
 import { nameOf } from '../../core/names.js';
+import { compareText } from '../../core/text.js';
+import { selects } from '../../core/labels.js';
 
 /** The policy that applies to a NodePool. */
 export interface EffectivePolicy {
@@ -34,4 +38,18 @@ function validated(policy: DisruptionPolicy): EffectivePolicy {
   if (errors.length === 0) return { policy: name, spec: policy.spec };
   const invalid = `DisruptionPolicy ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`;
   return { policy: name, spec: policy.spec, invalid };
+}
+
+/**
+ * The policy that applies to a pool: of those that select it the one with the highest weight; of equal weights the
+ * first by name. Often none.
+ */
+export function policyOf(
+  pool: Pick<NodePool, 'metadata'> | undefined,
+  policies: readonly DisruptionPolicy[],
+): DisruptionPolicy | undefined {
+  if (pool === undefined) return undefined;
+  return policies
+    .filter(({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels))
+    .sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)))[0];
 }

@@ -1,13 +1,15 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { counted, verb, compareText } from '../../core/text.js';
+import { compareText, counted, verb } from '../../core/text.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
 import { parseResources } from '../../core/quantities.js';
-import type { NodeView } from '../candidates/candidates.js';
-import { evictionCost } from '../candidates/disruption-cost.js';
+import { evictionCost, type NodeView } from '../candidates/candidates.js';
 import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
-import { nameOf, isDeleting } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { annotations } from '../../api/labels.js';
+import { workflowIds } from '../../core/ids.js';
 
 /** The claims of a static pool by their future (static-capacity/keeps-replicas). */
 export interface StaticCounts {
@@ -168,4 +170,16 @@ function lifetimeCost({ claim, pods }: NodeView, now: number): number {
   const left = Number.isFinite(life) && life > 0 && Number.isFinite(age) ? (life - age) / life : 1;
   const cost = pods.reduce((sum, pod) => sum + evictionCost(pod), 0);
   return cost * Math.min(1, Math.max(0, left));
+}
+
+/** Returns whether the replacement of a claim of a static pool exists: its plan names the disruption of the claim. */
+export function replacementsIn(cluster: string, claims: readonly NodeClaim[]): (uid: string) => boolean {
+  const plans = new Set(
+    claims.flatMap(({ metadata }) => {
+      const plan = metadata.annotations?.[annotations.plan];
+      // workflow id / run id / index
+      return plan === undefined ? [] : [plan.split('/').slice(0, -2).join('/')];
+    }),
+  );
+  return (uid) => plans.has(workflowIds.consolidate(cluster, [uid])) || plans.has(workflowIds.expire(cluster, uid));
 }

@@ -1,6 +1,6 @@
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
+import { expect, test } from '@jest/globals';
+import { disruptionCost } from '../../disruption/candidates/candidates.js';
 import { consolidateFleet, reconsiderNodes } from '../../disruption/consolidation/search.js';
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import { apartBy, input, node, od, pod, pool, type } from '../builders/consolidation.js';

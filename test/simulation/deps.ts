@@ -1,6 +1,6 @@
 import { defaultFeatureGates } from '../../core/feature-gates.js';
 import { consolidateFleet, reconsiderNodes, whyStays } from '../../disruption/consolidation/search.js';
-import { waitingRooms } from '../../disruption/consolidation/waiting-rooms.js';
+import { waitingRooms } from '../../disruption/consolidation/fleet-setup.js';
 import { leastPossible } from '../../packing/least-possible.js';
 import { plan } from '../../packing/plan.js';
 import type { ActivityDeps } from '../../activities/deps.js';

@@ -2,11 +2,10 @@ import type { Condition, Node, Pod, PodDisruptionBudget } from '../../../api/kub
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import { annotations, labels } from '../../../api/labels.js';
 import { allowance } from '../../../disruption/budgets/budgets.js';
-import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/candidates.js';
-import { evictionCost } from '../../../disruption/candidates/disruption-cost.js';
+import { evictionCost, type NodeView, whyNotCandidate } from '../../../disruption/candidates/candidates.js';
 import { countPools } from '../../../disruption/budgets/pool-counts.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
-import { about, gives, notApplicable, same, type Check, type ConformanceCase } from '../conformance-case.js';
+import { about, type Check, type ConformanceCase, gives, notApplicable, same } from '../conformance-case.js';
 
 const now = Date.parse('2026-01-02T00:00:00Z');
 const at = new Date(now - 3_600_000).toISOString();

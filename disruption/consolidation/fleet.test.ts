@@ -1,8 +1,20 @@
 import { expect, test } from '@jest/globals';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { pod, pool } from '../../test/builders/consolidation.js';
-import { addLoad, byPricePerCost, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
-import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
+import {
+  addLoad,
+  allOf,
+  byPricePerCost,
+  copyOf,
+  type FleetNode,
+  isEmptied,
+  isOnlyEmpty,
+  loadsOf,
+  priceOfAll,
+  statesOf,
+  takeOut,
+  waitingOn,
+} from './fleet.js';
 
 const [web, db] = [{ index: 0 } as PodClass, { index: 1 } as PodClass];
 const [a, b, c] = ['a', 'b', 'c'].map((name) => pod(name, 'n', 1));
