@@ -18,7 +18,6 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   offeringsRefused: [[], [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 5 }]],
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
   clusterChanged: [undefined],
-  nominated: [[{ node: 'n', until: 1 }]],
   steer: [{ workflowId: 'w', targets: ['n'] }],
   steered: [undefined],
   replicasChanged: [undefined],
@@ -83,7 +82,6 @@ test.each([
     [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 1e300 }],
     '[0].until',
   ],
-  ['nominated', [{ node: 'n', until: 1e300 }], '[0].until'],
   ['steer', { workflowId: 'w'.repeat(1001), targets: [] }, 'workflowId'],
 ] as const)('%s refuses %j, naming %s', (name, payload, field) => {
   expect(malformed(name, payload)).toMatch(`${field} is `);

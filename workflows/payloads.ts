@@ -22,7 +22,6 @@ import {
 const texts = listOf(text);
 const claim = object({ name: text, uid: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
-const nodeUntil = object({ node: text, until: epochMs });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** A notice about an instance, in a signal and in the input of the workflow. */
@@ -48,7 +47,6 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
-  ['nominated', listOf(nodeUntil)],
   ['steer', object({ workflowId, targets: texts })],
   ['steered', nothing],
   ['replicasChanged', nothing],

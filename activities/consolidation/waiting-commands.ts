@@ -6,7 +6,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import type { ConcurrentCommands } from './concurrent-commands.js';
 import { targetsNotReady } from './unready-commands.js';
-import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
+import { emptyNodesAwaited } from './waits-for-empty-nodes.js';
 
 const saves = 'nothing blocks it, and removing it saves something; it waits for';
 
@@ -36,7 +36,7 @@ type Wait = Pick<NodeWait, 'what' | 'until'>;
 function forEmptyNodes(command: ConsolidationCommand, context: DisruptionContext): Wait | undefined {
   const empty = emptyNodesAwaited(command, context);
   if (empty.length === 0) return undefined;
-  const until = Math.max(...empty.map((view) => removableAt(view, context)));
+  const until = Math.max(...empty.map(consolidatableAt));
   const nodes = empty.length === 1 ? 'the empty node' : 'the empty nodes';
   return { what: `${nodes} ${listedNames(empty.map(nodeNameOf))} to go first`, until };
 }

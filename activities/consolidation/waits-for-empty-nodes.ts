@@ -10,8 +10,6 @@ import { allowedFor, poolNameOf } from '../disruption-context/disruption-context
 /** Tolerance for rounding in sums of prices, dollars per hour. */
 const rounding = 1e-9;
 
-const noNodes: ReadonlySet<string> = new Set();
-
 /**
  * The empty nodes that a command waits for: it would move pods to them, and they will be consolidatable soon. Their
  * removal disrupts no pod, so the command waits if that saves at least as much. Empty nodes that are consolidatable
@@ -31,21 +29,9 @@ export function waitsForEmptyNodes(command: ConsolidationCommand, context: Disru
   return emptyNodesAwaited(command, context).length > 0;
 }
 
-/** When the empty node may be removed, milliseconds of the epoch. */
-export function removableAt(view: NodeView, { nominated, nominationEnds }: DisruptionContext): number {
-  const node = nodeNameOf(view);
-  const nominatedUntil = nominated.has(node) ? (nominationEnds.get(node) ?? 0) : 0;
-  return Math.max(consolidatableAt(view), nominatedUntil);
-}
-
 function isRemovableSoon(view: NodeView, context: DisruptionContext): boolean {
   const at = consolidatableAt(view);
   if (!isEmpty(view) || !Number.isFinite(at)) return false;
-  const node = nodeNameOf(view);
-  const isNominated = context.nominated.has(node);
-  // A node that awaits the pods of a drain is not removed while that drain lasts.
-  if (isNominated && !context.nominationEnds.has(node)) return false;
-  if (at <= context.now && !isNominated) return false;
-  if (whyNotCandidate(view, { ...context, nominated: noNodes }) !== undefined) return false;
+  if (at <= context.now || whyNotCandidate(view, context) !== undefined) return false;
   return allowedFor(context, poolNameOf(view), 'Empty').allowed > 0;
 }

@@ -1,8 +1,7 @@
-import type { NodeMemory, NodeUntil, RunningDisruption } from '../../workflows/messages.js';
+import type { NodeMemory, RunningDisruption } from '../../workflows/messages.js';
 
 /** State of `disrupt` that decisions need besides the cluster. */
 export interface DisruptionView {
-  readonly nominations: readonly NodeUntil[];
   /** Commands that `disrupt` has started: their NodeClaims and NodePools may not show them yet. */
   readonly commands: readonly RunningDisruption[];
   /** The memory of nodes after commands. */

@@ -58,8 +58,6 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
   readonly disrupting: readonly string[];
-  /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
-  readonly nominationEnds: ReadonlyMap<string, number>;
   /**
    * Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them.
    */
@@ -116,12 +114,7 @@ export async function disruptionContext(
   const by = worthSearchingBy(all, deps.now());
   const needsRooms = !isForBudgets && (judged !== undefined || all.some((each) => mayGo(each, by)));
   const rooms = needsRooms ? await roomsOfWaiting(deps, running) : [];
-  const {
-    names: nominated,
-    ends: nominationEnds,
-    refusedPods,
-    checks,
-  } = nominatedNodes(deps, { nominations: view.nominations, running }, { views: all, judged, rooms });
+  const { nominated, refusedPods, checks } = nominatedNodes(deps, running, { views: all, judged, rooms });
   const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
   const now = deps.now();
   const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions: records.past };
@@ -137,7 +130,6 @@ export async function disruptionContext(
     commands: view.commands,
     counting: new Set(records.running.map(({ workflowId }) => workflowId)),
     counts: withUnreadable(countPools(views, claimed, judged), unreadable),
-    nominationEnds,
     refusedPods,
     checks,
     pauses,

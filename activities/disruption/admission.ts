@@ -147,7 +147,7 @@ async function decide(
   };
 }
 
-const noState = { nominations: [], commands: [] } as const;
+const noState = { commands: [] } as const;
 
 const endsOf = (pauses: readonly Pause[]): readonly number[] =>
   pauses.flatMap(({ until }) => (until === undefined ? [] : [until]));

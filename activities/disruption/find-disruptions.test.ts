@@ -16,7 +16,7 @@ import { createPauseActivities } from '../people/pauses.js';
 import { concurrentCommands } from '../consolidation/concurrent-commands.js';
 import { fullName } from '../../core/names.js';
 
-const nothing: DisruptionView = { nominations: [], commands: [] };
+const nothing: DisruptionView = { commands: [] };
 
 /** What Kubernetes says of disruptions, and what `disrupt` knows. */
 interface State extends Partial<DisruptionView> {
@@ -177,20 +177,7 @@ describe('findDisruptions', () => {
     expect(off?.decision).not.toHaveProperty('steers');
   });
 
-  // Rule `provisioning/nominated-nodes`.
-  test('a node onto which pods were planned by its claim, before it existed, is no candidate', async () => {
-    putNode('a', []);
-    const until = world.clock.now + 20_000;
-
-    const found = await find({ nominations: [{ node: 'a', until }] });
-
-    expect(goingNodes(found)).toEqual([]);
-    expect(found.nextCheckAt).toBe(until);
-    world.clock.now = until;
-    expect(goingNodes(await find({ nominations: [{ node: 'a', until }] }))).toEqual(['node-a']);
-  });
-
-  // Rules `consolidation/room-of-pending-pods`, `provisioning/refused-pods`.
+  // Rules `consolidation/room-of-pending-pods`, `provisioning/nominated-nodes`, `provisioning/refused-pods`.
   describe('an empty node with room for unplaced pods', () => {
     const waits = (name: string, status: object): unknown =>
       world.kube.put('Pod', {
@@ -466,20 +453,6 @@ describe('findDisruptions', () => {
     world.clock.now += 3000;
     const [command] = (await find()).commands;
     expect(command).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
-  });
-
-  test('pods are not moved to a node that is about to be removed and still awaits planned pods', async () => {
-    putNode('a', [1]);
-    putNode('b', []);
-    const until = world.clock.now + 8000;
-
-    const found = await find({ nominations: [{ node: 'b', until }] });
-
-    expect(goingNodes(found)).toEqual([]);
-    const why = `nothing blocks it, and removing it saves something; it waits for the empty node node-b to go first, from ${timeText(until)} on (waits since ${timeText(world.clock.now)})`;
-    expect(found.details?.waits).toEqual([{ verdict: 'may go', why, nodes: ['node-a'] }]);
-    world.clock.now = until;
-    expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
   });
 
   test('a command that would move pods to a node that became empty is abandoned', async () => {

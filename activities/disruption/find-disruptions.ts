@@ -166,7 +166,6 @@ export class DisruptionFinder {
     ].slice(0, mostHeld);
     const checks = [
       ...all.flatMap((found) => found.checks),
-      ...context.nominationEnds.values(),
       ...context.checks,
       ...backOffEnds(context, rulesByPool(context)),
       ...leastDue,

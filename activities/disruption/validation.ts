@@ -71,7 +71,7 @@ async function contextAfter(
     going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
   // After a hold this command may have tainted them again.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
-  return disruptionContext(deps, { nominations: [], commands }, { judged });
+  return disruptionContext(deps, { commands }, { judged });
 }
 
 function validateEach(

@@ -21,8 +21,6 @@ export type PlanNodesResult =
       readonly state: 'planned';
       readonly claims: readonly ClaimPlan[];
       readonly typeLists: readonly (readonly string[])[];
-      /** Nodes that pending pods were planned onto. */
-      readonly nominated: readonly string[];
       readonly onExistingNodes: number;
       readonly unschedulable: number;
       readonly firstReason?: string;
@@ -40,7 +38,6 @@ export type PlanNodesResult =
       readonly lowerBoundPerHour: number;
       /** The plan was larger than one pass creates: plan again at once. */
       readonly more: boolean;
-      readonly nominationMs: number;
     };
 
 /** What the pods of one deleting node wait for. */

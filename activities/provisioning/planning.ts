@@ -229,7 +229,6 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     state: 'planned',
     claims,
     typeLists,
-    nominated: plan.existingNodes.filter(({ pods }) => pods.length > 0).map(({ node }) => node),
     onExistingNodes: plan.existingNodes.reduce((sum, { pods }) => sum + pods.length, 0),
     unschedulable: plan.unschedulable.length,
     ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
@@ -241,6 +240,5 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     pricePerHour: plan.pricePerHour,
     lowerBoundPerHour: plan.lowerBoundPerHour,
     more: plan.newNodeClaims.length > claimsPerPass,
-    nominationMs: deps.nominationMs,
   };
 }

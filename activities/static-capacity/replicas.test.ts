@@ -89,7 +89,7 @@ describe('static NodePools on a cluster', () => {
     const { create: claims, typeLists } = (await look()) as Live;
     return createClaimActivities(deps).createClaims({ planId, claims, typeLists, reason: 'provisioned' });
   };
-  const nothing: DisruptionView = { nominations: [], commands: [] };
+  const nothing: DisruptionView = { commands: [] };
   const find = async (
     view: Partial<DisruptionView> = {},
     activities = createDisruptionActivities(deps),

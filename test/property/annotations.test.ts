@@ -92,8 +92,8 @@ test('annotations of any content on any object keep no other pod from its plan, 
         );
         expect(planned).toMatchObject({ state: 'planned' });
         expect(JSON.stringify('claims' in planned ? planned.claims : [])).toContain('default/plain');
-        const found = await createDisruptionActivities(world.deps).findDisruptions({ nominations: [], commands: [] });
-        const said = await explainNode(world.deps, { node: 'n', view: { nominations: [], commands: [] } });
+        const found = await createDisruptionActivities(world.deps).findDisruptions({ commands: [] });
+        const said = await explainNode(world.deps, { node: 'n', view: { commands: [] } });
         expect(JSON.stringify([found, said])).not.toMatch(/TypeError|is not a function|Cannot read|undefined is/);
       } finally {
         world.stop();

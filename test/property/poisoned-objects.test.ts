@@ -96,7 +96,7 @@ describe.each(kinds)('an object of kind %s that cannot be parsed', (kind) => {
   test('is left out, and all nodes are still considered for disruption', async () => {
     const activities = createDisruptionActivities(await deps());
 
-    const { commands } = await activities.findDisruptions({ nominations: [], commands: [] });
+    const { commands } = await activities.findDisruptions({ commands: [] });
 
     if (kind === 'DisruptionPolicy') {
       // It may protect any pool: each is left alone, with an event.

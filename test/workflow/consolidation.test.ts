@@ -9,7 +9,6 @@ import {
   explainQuery,
   nodeChangedSignal,
   holdUpdate,
-  nominatedSignal,
   phaseQuery,
   rejectUpdate,
   retryUpdate,
@@ -362,17 +361,6 @@ describe('consolidate with replacements', () => {
     activities.view = { state: 'live', registered: true, initialized: true };
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-  });
-
-  test('pods bound to a candidate during validation abandon the command', async () => {
-    const handle = await start();
-    await handle.signal(nominatedSignal, [{ node: 'node-b', until: (await rig.now()) + 20_000 }]);
-
-    await expect(handle.result()).resolves.toMatchObject({
-      outcome: 'abandoned',
-      reason: 'pods are on their way to node-b',
-    });
-    untainted();
   });
 
   test('a command that no longer validates is abandoned as a whole', async () => {

@@ -7,12 +7,12 @@ import {
   clusterChangedSignal,
   explainQuery,
   nextWindowQuery,
-  nominatedSignal,
   pauseSignal,
   pauseUpdate,
   resumeUpdate,
   runningQuery,
   staysQuery,
+  steerSignal,
   taskQueues,
   whyNotQuery,
   whyNotUpdate,
@@ -205,7 +205,7 @@ describe('disrupt: orders and its memory', () => {
       ['json/plain', '{'],
     ] as const) {
       const payloads = [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) }];
-      for (const signalName of [pauseSignal.name, nominatedSignal.name]) {
+      for (const signalName of [pauseSignal.name, steerSignal.name]) {
         await rig.client.workflowService.signalWorkflowExecution({
           namespace: rig.client.options.namespace,
           workflowExecution: { workflowId },

@@ -5,7 +5,6 @@ import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
   explainQuery,
-  nominatedSignal,
   pauseSignal,
   phaseQuery,
   resumeSignal,
@@ -100,22 +99,6 @@ describe('consolidate and disrupt, without replacements', () => {
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
     const views = activities.inputsOf<DisruptionView>('findDisruptions');
     expect(views[0]?.commands).toEqual([]);
-  });
-
-  test('nominated nodes are passed to the decision until the nomination ends', async () => {
-    const handle = await startDisrupt(rig);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
-    const until = (await rig.now()) + 20_000;
-
-    await handle.signal(nominatedSignal, [{ node: 'node-a', until }]);
-    await handle.signal(clusterChangedSignal);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 2);
-    await rig.sleep('30 seconds');
-    await handle.signal(clusterChangedSignal);
-    await rig.until(() => activities.callsOf('findDisruptions').length === 3);
-
-    const views = activities.inputsOf<DisruptionView>('findDisruptions').map(({ nominations }) => nominations);
-    expect(views).toEqual([[], [{ node: 'node-a', until }], []]);
   });
 
   test('a look that does not end is shown, with what it does and since when, until it ends', async () => {

@@ -54,7 +54,6 @@ export const emptyPlan: Planned = {
   state: 'planned',
   claims: [],
   typeLists: [['m5.large']],
-  nominated: [],
   onExistingNodes: 0,
   unschedulable: 0,
   unplacedOfDeletingNodes: 0,
@@ -62,7 +61,6 @@ export const emptyPlan: Planned = {
   lowerBoundPerHour: 0,
   deferred: 0,
   more: false,
-  nominationMs: 20_000,
 };
 
 export function claimPlan(podCount: number): ClaimPlan {

@@ -1,6 +1,5 @@
 import type { DisruptionActivities } from '../../activities/disruption/contract.js';
-import { workflowNow } from '../clock.js';
-import type { Candidate, ConsolidateInput, NodeUntil } from '../messages.js';
+import type { Candidate, ConsolidateInput } from '../messages.js';
 import { activitiesOf } from '../calls/proxies.js';
 
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
@@ -9,9 +8,6 @@ type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
  * Validates a command: by another simulation before it begins, and against the API server after its nodes are tainted.
  */
 export class CommandValidation {
-  /** Nodes that pods are nominated to, and until when. */
-  private readonly nominated = new Map<string, number>();
-
   /** Nodes of disruptions that began before this one and that its decision does not include. */
   private before: readonly string[] = [];
 
@@ -22,19 +18,12 @@ export class CommandValidation {
     this.before = nodes;
   }
 
-  nominate(nodes: readonly NodeUntil[]): void {
-    for (const { node, until } of nodes) this.nominated.set(node, until);
-  }
-
   /**
    * The candidates that may still be disrupted (commands/validation), or why none may. `created`: replacements that
    * exist already.
    */
   async validate(created: readonly string[]): Promise<readonly Candidate[] | string> {
     const { cluster, reason, candidates, decision } = this.input;
-    const isNominated = ({ node }: Candidate): boolean => (this.nominated.get(node) ?? 0) > workflowNow();
-    const nominated = decision === undefined ? undefined : candidates.find(isNominated);
-    if (nominated !== undefined) return `pods are on their way to ${nominated.node}`;
     const verdict = await activitiesOf(cluster).kube.validateCandidates.executeWithOptions(
       { summary: 'validate: simulate the command again', startToCloseTimeout: '10 minutes' },
       [{ reason, candidates, ...validatedParts(decision, this.before), ...(created.length === 0 ? {} : { created }) }],

@@ -9,7 +9,7 @@ import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
 import { isContinueAsNewDue, isHistoryFull, withRelease } from '../history-limit.js';
 import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
-import { nodeChangedSignal, nominatedSignal, searchAttributes } from '../messages.js';
+import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
@@ -76,7 +76,6 @@ class Consolidation {
       validate: () => this.validate(),
       endsEarly: (outcome, why) => this.endsEarly(outcome, why),
     });
-    setSignalHandler(nominatedSignal, (nodes) => this.validation.nominate(nodes));
   }
 
   async run(): Promise<ConsolidateResult> {

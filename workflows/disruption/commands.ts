@@ -5,8 +5,8 @@ import { workflowNow } from '../clock.js';
 import { summaryOf } from '../consolidation/command-text.js';
 import { savingOf } from '../consolidation/savings.js';
 import type { consolidate } from '../consolidation/consolidate.js';
-import type { CandidateRef, ConsolidateResult, NodeUntil, QuestionToWithdraw, RunningDisruption } from '../messages.js';
-import { nominatedSignal, startOptions, withdrawSignal } from '../messages.js';
+import type { CandidateRef, ConsolidateResult, QuestionToWithdraw, RunningDisruption } from '../messages.js';
+import { startOptions, withdrawSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { isStartedAlready, notify } from '../calls/other-workflows.js';
 import type { Outbox } from '../calls/other-workflows.js';
@@ -74,25 +74,12 @@ export class Commands {
     const withdrawal = { why, ...(isSuperseded === undefined ? {} : { isSuperseded }) };
     return notify(() => getExternalWorkflowHandle(workflowId).signal(withdrawSignal, withdrawal));
   }
-
-  /**
-   * Signals to the running commands which nodes pods are nominated to, because their validation needs it
-   * (commands/validation).
-   */
-  nominated(nodes: readonly NodeUntil[]): void {
-    for (const { workflowId, candidates, wantsNominations } of this.deps.known.commands) {
-      const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));
-      if (wantsNominations !== true || own.length === 0) continue;
-      this.deps.outbox.send(() => getExternalWorkflowHandle(workflowId).signal(nominatedSignal, own));
-    }
-  }
 }
 
 function startedOf({ reason, candidates, decision }: DisruptionCommand, workflowId: string): RunningDisruption {
   const going = candidates.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
   return {
     ...{ workflowId, reason, candidates: going, since: workflowNow() },
-    ...(decision === undefined ? {} : { wantsNominations: true }),
     ...(decision?.approval === undefined ? {} : { asks: true }),
   };
 }

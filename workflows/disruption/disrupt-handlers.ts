@@ -1,7 +1,7 @@
-import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
+import { setQueryHandler, setUpdateHandler } from '../handlers.js';
 import type { NodeVerdict, Pause, PauseOrder, PauseScope, ReconsiderOrder, Refused } from '../messages.js';
-import { budgetsQuery, capacityQuery, clusterChangedSignal } from '../messages.js';
-import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
+import { budgetsQuery, capacityQuery } from '../messages.js';
+import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery } from '../messages.js';
 import {
   pauseSignal,
   pauseUpdate,
@@ -10,32 +10,12 @@ import {
   resumeSignal,
   resumeUpdate,
 } from '../messages.js';
-import { runningQuery, staysQuery, steerSignal, whyNotQuery, whyNotUpdate } from '../messages.js';
+import { runningQuery, staysQuery, whyNotQuery, whyNotUpdate } from '../messages.js';
 import { checkText, handleWrittenOrder } from '../people/orders.js';
 import { checkPause, checkReconsider, checkResume } from '../people/order-checks.js';
 import type { Progress } from '../progress.js';
 import type { Activities } from '../calls/proxies.js';
-import type { Commands } from './commands.js';
 import type { KnownState } from './known-state.js';
-import type { Steering } from './steering.js';
-
-interface SignalTargets {
-  readonly known: KnownState;
-  readonly commands: Commands;
-  readonly steering: Steering;
-  /** Called when there is something new to decide about. */
-  readonly onChange: () => void;
-}
-
-/** Sets the handlers of the signals that other workflows and the operator send. */
-export function handleSignals({ known, commands, steering, onChange }: SignalTargets): void {
-  setSignalHandler(clusterChangedSignal, onChange);
-  setSignalHandler(nominatedSignal, (nodes) => {
-    known.nominations.take(nodes);
-    commands.nominated(nodes);
-  });
-  setSignalHandler(steerSignal, (command) => steering.begin(command));
-}
 
 interface Orders {
   readonly pause: (order: PauseOrder) => Promise<readonly Pause[]>;

@@ -12,7 +12,8 @@ import type {
   Refused,
   ReconsiderOrder,
 } from '../messages.js';
-import { deletingNodesSignal, searchAttributes } from '../messages.js';
+import { clusterChangedSignal, deletingNodesSignal, searchAttributes, steerSignal } from '../messages.js';
+import { setSignalHandler } from '../handlers.js';
 import { earlySignalsDelivered } from '../early-signals.js';
 import { Changes } from '../entity/changes.js';
 import { runEntity } from '../entity/run-entity.js';
@@ -25,7 +26,7 @@ import { Steering } from './steering.js';
 import { Watchdog } from '../entity/watchdog.js';
 import { settleInTurn } from '../../core/at-once.js';
 import { Commands } from './commands.js';
-import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.js';
+import { handleOrders, handleQueries } from './disrupt-handlers.js';
 import { KnownState } from './known-state.js';
 
 /** The operator signals changes; this poll finds changes whose signal was lost. */
@@ -95,7 +96,8 @@ class DisruptRun {
     });
     this.failed = new FailedSteps(progress);
     this.watchdog = new Watchdog(progress);
-    handleSignals({ known, commands: this.commands, steering, onChange: () => this.changes.note() });
+    setSignalHandler(clusterChangedSignal, () => this.changes.note());
+    setSignalHandler(steerSignal, (command) => steering.begin(command));
     handleQueries(known, activities);
     handleOrders(progress, {
       pause: (order) => this.inTurn(() => this.pause(order)),

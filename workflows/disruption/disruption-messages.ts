@@ -1,5 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { NodeUntil } from '../../core/refs.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
 export type {
@@ -19,7 +18,6 @@ export interface DisruptInput {
 }
 
 export interface DisruptState {
-  readonly nominations: readonly NodeUntil[];
   /** Commands that were started and have not reported their end. */
   readonly commands: readonly RunningDisruption[];
   /** The memory of nodes after commands (disruption/command-memory.ts). */
@@ -73,8 +71,6 @@ export interface RunningDisruption {
   readonly since: number;
   /** Whether the command requires approval. */
   readonly asks?: boolean;
-  /** Whether it wants `nominated` signals about its nodes. */
-  readonly wantsNominations?: boolean;
   /** Dollars per hour. */
   readonly saves?: number;
 }
@@ -205,8 +201,6 @@ export const steerSignal = defineSignal<[MoveTargets]>('steer');
 export const steeredSignal = defineSignal('steered');
 /** The cluster changed in a way that may make nodes candidates. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
-/** Pods are nominated to these nodes: do not disrupt them until then (provisioning/nominated-nodes). */
-export const nominatedSignal = defineSignal<[readonly NodeUntil[]]>('nominated');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 /** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */

@@ -3,20 +3,17 @@ import { workflowNow } from '../clock.js';
 import type { ConsolidateResult, DisruptState, NodeMemory, RunningDisruption } from '../messages.js';
 import { withoutMoveChains, remember } from './command-memory.js';
 import { LastFindings } from './last-findings.js';
-import { Nominations } from './nominations.js';
 
 /**
  * The state of `disrupt` that is not in the cluster and that continue-as-new carries. If it is lost, the next search
  * knows less, and nothing else changes.
  */
 export class KnownState {
-  readonly nominations: Nominations;
   readonly lastFindings: LastFindings;
   private started: readonly RunningDisruption[];
   private memory: readonly NodeMemory[];
 
   constructor(carried: DisruptState | undefined) {
-    this.nominations = new Nominations(carried?.nominations);
     this.lastFindings = new LastFindings(carried?.undecidedSince);
     this.started = carried?.commands ?? [];
     this.memory = carried?.memory ?? [];
@@ -26,7 +23,6 @@ export class KnownState {
   get carried(): DisruptState {
     const { undecidedSince } = this.lastFindings;
     return {
-      nominations: this.nominations.all,
       commands: this.started,
       memory: this.memory,
       ...(undecidedSince === undefined ? {} : { undecidedSince }),
@@ -35,11 +31,9 @@ export class KnownState {
 
   /** The part of the state that activities need to decide. */
   view(): DisruptionView {
-    this.nominations.expire(workflowNow());
     const { memory } = this;
     const { knownDetails } = this.lastFindings;
     return {
-      nominations: this.nominations.all,
       commands: this.started,
       ...(memory.length === 0 ? {} : { memory }),
       ...(knownDetails === undefined ? {} : { knownDetails }),

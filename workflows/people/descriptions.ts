@@ -81,10 +81,6 @@ const internal = {
     what: 'From the operator: the cloud announces something for an instance.',
     example: { kind: 'rebalance_recommendation', instanceId: 'i-0abc', at: later, messageId: 'm-1' },
   },
-  nominated: {
-    what: 'From `provision`: pods are on their way to these nodes.',
-    example: [{ node: 'node-1', until: later }],
-  },
   withdraw: {
     what: 'From `disrupt` or a rollout: the cause of what waits is gone.',
     example: { why: 'node-1 is gone' },

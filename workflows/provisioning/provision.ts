@@ -16,7 +16,6 @@ import type {
 import { failures as failureTypes } from '../../core/failures.js';
 import { backOffMs } from '../../core/back-off.js';
 import type { NamespacedName } from '../../core/refs.js';
-import { workflowIds } from '../../core/ids.js';
 import type { Resume } from '../../packing/types.js';
 import { workflowNow } from '../clock.js';
 import type {
@@ -34,7 +33,6 @@ import {
   deletingNodesSignal,
   explainPodUpdate,
   leftOutMemo,
-  nominatedSignal,
   planQuery,
   podsPendingSignal,
   replaceSignal,
@@ -250,7 +248,6 @@ class ProvisionRun {
     round: number,
     requests: readonly ReplacementRequest[],
   ): Promise<Pick<ClaimsCreated, 'created' | 'resting'>> {
-    await this.nominate(plan);
     if (plan.claims.length === 0) return { created: [], resting: [] };
     this.progress.enter('creating', { facts: { claims: plan.claims.length } });
     const reason = requests[0]?.reason ?? 'provisioned';
@@ -284,17 +281,6 @@ class ProvisionRun {
     this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...merged];
     const [first] = refused;
     if (first !== undefined) this.progress.addFacts({ 'last refused': first.reason });
-  }
-
-  private async nominate({ nominated, nominationMs }: Planned): Promise<void> {
-    if (nominated.length === 0) return;
-    const until = workflowNow() + nominationMs;
-    await notify(() =>
-      getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(
-        nominatedSignal,
-        nominated.map((node) => ({ node, until })),
-      ),
-    );
   }
 
   private async answer(requests: readonly ReplacementRequest[], rounds: readonly PlanRound[]): Promise<void> {

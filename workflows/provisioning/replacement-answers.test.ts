@@ -23,7 +23,6 @@ const plan = (...plans: DeletingNodePlan[]): Planned => ({
   state: 'planned',
   claims: [],
   typeLists: [],
-  nominated: [],
   onExistingNodes: 0,
   unschedulable: 0,
   deferred: 0,
@@ -33,7 +32,6 @@ const plan = (...plans: DeletingNodePlan[]): Planned => ({
   pricePerHour: 0,
   lowerBoundPerHour: 0,
   more: false,
-  nominationMs: 0,
 });
 const created = (index: number, round = 0): CreatedClaim => ({
   name: `claim-${round}-${index}`,

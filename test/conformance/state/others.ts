@@ -213,10 +213,7 @@ export const otherConsolidationCases: readonly ConformanceCase[] = about('consol
         metadata: { ...metadata, annotations: { [annotations.plannedPods]: 'default/web' } },
       }));
       await it.put(...leaving(roomy(), 'Node'), bound('web', { cpu: '1' }), ...launched);
-      return [
-        ...nominatedNodes(it.deps, { nominations: [], running: [] }, { views: await nodeViews(it.deps), rooms: [] })
-          .names,
-      ];
+      return [...nominatedNodes(it.deps, [], { views: await nodeViews(it.deps), rooms: [] }).nominated];
     }),
   ),
   same(

@@ -14,8 +14,6 @@ export interface Surroundings {
   readonly world: World;
   readonly provision: Provision;
   readonly steering: Steering;
-  /** Whether pods are on their way to the node since the decision. */
-  readonly isNominated: (node: string) => boolean;
 }
 
 /** `consolidate`: carries one decision out as the workflow does; gives the result that `disrupt` gets. */
@@ -46,10 +44,9 @@ export async function carryOut(
 }
 
 async function validated(
-  { world, isNominated }: Surroundings,
+  { world }: Surroundings,
   { reason, candidates, decision }: DisruptionCommand,
 ): Promise<{ readonly valid: readonly Candidate[]; readonly why: string }> {
-  if (candidates.some(({ node }) => isNominated(node))) return { valid: [], why: 'pods are on their way' };
   const judged = { reason, candidates, ...(decision === undefined ? {} : { decision }) };
   const { valid, dropped } = await validateCandidates(world.deps, judged);
   return { valid, why: dropped[0]?.why ?? '' };

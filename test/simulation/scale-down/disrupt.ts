@@ -3,7 +3,7 @@ import type { DisruptionView } from '../../../activities/disruption-context/cont
 import { DisruptionFinder } from '../../../activities/disruption/find-disruptions.js';
 import { isTrue } from '../../../core/conditions.js';
 import { workflowIds } from '../../../core/ids.js';
-import type { NodeUntil, NodeMemory, RunningDisruption } from '../../../workflows/messages.js';
+import type { NodeMemory, RunningDisruption } from '../../../workflows/messages.js';
 import { remember } from '../../../workflows/disruption/command-memory.js';
 import { Flag } from './clock.js';
 import { carryOut, goingOf } from './consolidation.js';
@@ -29,7 +29,6 @@ export class Disrupt {
   private readonly steering: Steering;
   private running: readonly RunningDisruption[] = [];
   private memory: readonly NodeMemory[] = [];
-  private nominations: readonly NodeUntil[] = [];
 
   constructor(
     private readonly world: World,
@@ -46,11 +45,6 @@ export class Disrupt {
     });
   }
 
-  nominate(nodes: readonly NodeUntil[]): void {
-    const fresh = new Set(nodes.map(({ node }) => node));
-    this.nominations = [...this.nominations.filter(({ node }) => !fresh.has(node)), ...nodes];
-  }
-
   async follow(): Promise<never> {
     const { clock } = this.world;
     for (let wakeAt = 0; ;) {
@@ -65,9 +59,7 @@ export class Disrupt {
   }
 
   private view(): DisruptionView {
-    const { now } = this.world.clock;
-    this.nominations = this.nominations.filter(({ until }) => until > now);
-    return { nominations: this.nominations, commands: this.running, memory: this.memory };
+    return { commands: this.running, memory: this.memory };
   }
 
   private async start(command: DisruptionCommand): Promise<void> {
@@ -80,9 +72,7 @@ export class Disrupt {
     );
     this.running = [...this.running, { workflowId, reason, candidates: goingOf(command), since }];
     world.say(`decided ${textOf(command)}`);
-    const isNominated = (node: string): boolean =>
-      this.nominations.some((each) => each.node === node && each.until > since + world.deps.nominationMs);
-    const finished = await carryOut({ world, provision: this.provision(), steering, isNominated }, workflowId, command);
+    const finished = await carryOut({ world, provision: this.provision(), steering }, workflowId, command);
     await steering.end(workflowId);
     this.moves[finished.outcome === 'done' ? 'done' : 'abandoned'] += 1;
     this.running = this.running.filter((each) => each.workflowId !== workflowId);

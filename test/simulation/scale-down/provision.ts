@@ -4,7 +4,6 @@ import { managedPools, unlaunchedClaims } from '../../../cluster/cluster.js';
 import { packingInput } from '../../../cluster/packing-input.js';
 import { lacksNode } from '../../../cluster/awaited-nodes.js';
 import { notePlannedPods } from '../../../cluster/planned-pods.js';
-import type { NodeUntil } from '../../../workflows/messages.js';
 import { launch } from './nodes.js';
 import type { World } from './world.js';
 import type { Flag } from './clock.js';
@@ -23,7 +22,6 @@ export class Provision {
   constructor(
     private readonly world: World,
     private readonly refused: Flag,
-    private readonly nominate: (nodes: readonly NodeUntil[]) => void,
   ) {}
 
   async follow(): Promise<never> {
@@ -50,8 +48,6 @@ export class Provision {
     if (!deps.cache.all('Pod').some((pod) => lacksNode(deps, pod)) && this.deleting.size === 0) return;
     const plan = await deps.packer.plan(await packingInput(deps, managedPools(deps), [...this.deleting]));
     await notePlannedPods(deps, plan);
-    const until = clock.now + deps.nominationMs;
-    this.nominate(plan.existingNodes.filter(({ pods }) => pods.length > 0).map(({ node }) => ({ node, until })));
     const { claims, typeLists } = claimPlans(plan.newNodeClaims, mostNames);
     if (claims.length === 0) return;
     this.launched += claims.length;

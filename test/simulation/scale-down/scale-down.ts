@@ -52,7 +52,7 @@ export async function simulateScaleDown(
   await world.settle();
   const scheduler = new Scheduler(world);
   const disrupt: Disrupt = new Disrupt(world, () => provision);
-  const provision = new Provision(world, scheduler.refused, (nodes) => disrupt.nominate(nodes));
+  const provision = new Provision(world, scheduler.refused);
   watchPodEvents(world, disrupt.changed);
   const sets = deployments.map(({ name: app, requests }) => new ReplicaSet(world, { app, requests }));
   // One batch holds them all, or the second half comes while nodes are launched for the first.
