@@ -13,6 +13,7 @@ import { doesNotExist, single, type Requirement } from '../requirements/requirem
 import {
   impossibleKey,
   join,
+  noRequirements,
   readLabels,
   readNodeRequirements,
   readRequirements,
@@ -36,9 +37,11 @@ export interface Pool {
   readonly types: readonly InstanceType[];
 }
 
+/** What a NodePool asks of pods. */
+export type Asked = Pick<Pool, 'name' | 'requirements' | 'taints'>;
+
 /** A NodePool that may not launch nodes, and why. */
-export interface SkippedPool {
-  readonly name: string;
+export interface SkippedPool extends Asked {
   readonly message: string;
 }
 
@@ -57,24 +60,23 @@ export function considerPools(
   for (const pool of nodePools) {
     const message = whyNot(pool, now);
     if (message === undefined) eligible.push(pool);
-    else if (message !== '') skipped.push({ name: nameOf(pool), message });
+    else if (message !== '')
+      skipped.push({ ...(whyInvalid(pool) === undefined ? askedOf(pool) : unread(pool)), message });
   }
   eligible.sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(b), nameOf(a)));
   const pools: Pool[] = [];
   for (const object of eligible) {
-    const requirements = templateRequirements(object);
-    const key = impossibleKey(requirements);
+    const asked = askedOf(object);
+    const key = impossibleKey(asked.requirements);
     if (key !== undefined) {
-      skipped.push({ name: nameOf(object), message: `has requirements that do not allow its label ${key}` });
+      skipped.push({ ...asked, message: `has requirements that do not allow its label ${key}` });
       continue;
     }
     pools.push({
+      ...asked,
       index: pools.length,
-      name: nameOf(object),
       weight: object.spec.weight ?? 0,
       object,
-      requirements,
-      taints: object.spec.template.spec.taints ?? [],
       types: inCanonicalOrder(catalogues.get(nameOf(object)) ?? none),
     });
   }
@@ -83,6 +85,15 @@ export function considerPools(
 }
 
 const none: readonly InstanceType[] = [];
+
+const askedOf = (pool: NodePool): Asked => ({
+  name: nameOf(pool),
+  requirements: templateRequirements(pool),
+  taints: pool.spec.template.spec.taints ?? [],
+});
+
+/** An invalid NodePool: what it asks of pods cannot be read. */
+const unread = (pool: NodePool): Asked => ({ name: nameOf(pool), requirements: noRequirements, taints: [] });
 
 /** Why a NodePool is not used; empty if that need not be reported. */
 function whyNot(pool: NodePool, now: number): string | undefined {

@@ -10,7 +10,7 @@ import { satisfies, type Constraint } from '../compile/key-space.js';
 import { minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import { newNodeLabels } from '../compile/nodes.js';
-import { contradictoryKey, type Pool } from '../compile/pools.js';
+import { contradictoryKey, type Asked, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/taints.js';
 import type { Profile, Universe } from '../compile/universe.js';
 import { askerOf, contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
@@ -59,8 +59,14 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
     return [{ reason: 'Invalid', subject: invalid.subject, message: `${invalid.subject}: ${invalid.message}` }];
   }
   const blockers = compiled.pools.map((pool) => poolBlocker(context, podClass, pool, topology));
-  for (const { name, message } of compiled.skippedPools) {
-    blockers.push({ nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
+  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  for (const skipped of compiled.skippedPools) {
+    const { name, message } = skipped;
+    const unfit =
+      whyNotFor(compiled, level, skipped) ??
+      clashBlocker(compiled, podClass, level, skipped) ??
+      unknownLabel(compiled, podClass, level, skipped);
+    blockers.push(unfit ?? { nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
   }
   return blockers.length > 0 ? blockers : [{ reason: 'NotReady', message: noPoolText(compiled) }];
 }
@@ -88,10 +94,13 @@ function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
   return lists.get(pool) ?? [];
 }
 
-/** Reasons in the order of how near a pod is to fitting: a NodePool that only lacks room is meant for such pods. */
+/**
+ * Reasons in the order of how near a pod is to fitting: a NodePool that only lacks room is meant for such pods, and one
+ * that no instance type satisfies is for none.
+ */
 const nearestFirst: readonly Cause['reason'][] = [
   ...(['Limits', 'Topology', 'MinValues', 'Offerings', 'Resources', 'NotReady'] as const),
-  ...(['HostPorts', 'Volumes', 'Requirements', 'Taints'] as const),
+  ...(['HostPorts', 'Volumes', 'Requirements', 'Taints', 'Invalid'] as const),
 ];
 const mostReasons = 3;
 
@@ -124,31 +133,53 @@ function named(pools: readonly string[]): string {
   return `${pools.slice(0, 3).join(', ')}${more}`;
 }
 
-function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
-  const { compiled } = context;
-  const nodePool = pool.name;
-  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
-  const others = poolsAskedFor(compiled, level.constraints, pool);
+/** Whether the pod asks for other NodePools by name, or does not tolerate the NodePool's taints. */
+function whyNotFor(compiled: Compiled, level: Level, { name: nodePool, taints }: Asked): Blocker | undefined {
+  const others = poolsAskedFor(compiled, level.constraints, nodePool);
   if (others !== undefined) {
     const message = `the pod asks for ${labels.nodePool} ${describeRequirement(others)}`;
     return { nodePool, reason: 'Requirements', subject: labels.nodePool, message };
   }
+  const taint = untolerated(taints, level.tolerations, level.avoidsPreferred);
+  if (taint === undefined) return undefined;
+  const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
+  return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate ${text}` };
+}
+
+/** A label that the pod asks for and no node of the NodePool would have. */
+function unknownLabel(
+  compiled: Compiled,
+  podClass: PodClass,
+  { constraints }: Level,
+  { name: nodePool, requirements }: Asked,
+): Blocker | undefined {
+  for (const [label, asked] of constraints.at(-1)?.requirements ?? []) {
+    const isOpen = compiled.wellKnown.has(label) || lookUp(newNodeLabels, label) !== undefined;
+    if (isOpen || requirements.has(label) || satisfiedBy(asked, undefined)) continue;
+    const asker = askerOf(compiled, podClass, label);
+    return { nodePool, ...labelCause(compiled, label, { asked, asker, lacking: undefined }) };
+  }
+  return undefined;
+}
+
+function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
+  const { compiled } = context;
+  const nodePool = pool.name;
+  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  const unfit = whyNotFor(compiled, level, pool);
+  if (unfit?.subject === labels.nodePool) return unfit;
   const why = podClass.shape.refused?.pools.get(nodePool);
   if (why !== undefined) return { nodePool, reason: 'NotReady', message: why };
-  const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
-  if (taint !== undefined) {
-    const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
-    return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate ${text}` };
-  }
+  if (unfit !== undefined) return unfit;
   const own = profilesOf(compiled.universe, pool);
   if (own.length === 0) {
     const clash = clashBlocker(compiled, podClass, level, pool);
     if (clash !== undefined) return clash;
     const sold = unavailableBlocker(level, pool, compiled.wellKnown);
     if (sold !== undefined) return sold;
-    const message = compiled.universe.compatible[pool.index]!
-      ? 'no instance type that its requirements allow has an available offering'
-      : noTypeText(pool, compiled.wellKnown);
+    if (!compiled.universe.compatible[pool.index]!)
+      return { nodePool, reason: 'Invalid', message: noTypeText(pool, compiled.wellKnown) };
+    const message = 'no instance type that its requirements allow has an available offering';
     return { nodePool, reason: 'Offerings', message };
   }
   const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
@@ -187,7 +218,7 @@ function noTypeText({ object, types }: Pool, wellKnown: ReadonlySet<string>): st
 function poolsAskedFor(
   { space }: Compiled,
   alternatives: readonly Constraint[],
-  { name }: Pool,
+  name: string,
 ): Requirement | undefined {
   const asked = alternatives.map(({ keys, tests }) =>
     tests.find((test, i) => space.keys[keys[i]!] === labels.nodePool && !satisfiedBy(test, name)),
@@ -234,7 +265,7 @@ function clashBlocker(
   compiled: Compiled,
   podClass: PodClass,
   { constraints }: Level,
-  { name, requirements }: Pool,
+  { name, requirements }: Asked,
 ): Blocker | undefined {
   const keys = constraints.map((each) => clashingKey(each.requirements, requirements));
   const key = keys.at(-1);

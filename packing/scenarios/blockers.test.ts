@@ -87,7 +87,7 @@ describe('the first blocker of a NodePool', () => {
   test('names a label that every type has where the NodePool leaves no value for it (requirements/nothing-left)', () => {
     const requirements = ['a', 'b'].map((zone) => ({ key: labels.zone, operator: 'In' as const, values: [zone] }));
     expect(blockerOf({ nodePools: [pool('default', { requirements })] })).toMatchObject({
-      reason: 'Offerings',
+      reason: 'Invalid',
       message: `its requirements allow no instance type: they leave no value for ${labels.zone}`,
     });
   });
@@ -309,6 +309,29 @@ describe('the reason of an unplaced pod', () => {
     ]);
     expect(reason).toMatch(/^red: the limits of the NodePool leave no room/);
     expect(reason).toMatch(/; 23 more NodePools for other reasons$/);
+  });
+
+  test('has NodePools that no pod could use, or that the pod does not ask for, behind the one that matters', () => {
+    const contradiction = ['a', 'b'].map((zone) => ({ key: labels.zone, operator: 'In' as const, values: [zone] }));
+    const none = pool('none', { requirements: contradiction, weight: 100 });
+    const unready = ['one', 'two', 'three'].map((name) => {
+      const status = { conditions: [{ type: 'Ready', status: 'False' as const, message: 'no subnet' }] };
+      return { ...pool(name, { weight: 50, labels: { [team]: 'blue' } }), status };
+    });
+    const nodePools = [none, ...unready, pool('plain')];
+    const reasonFor = (own: PodOptions): string =>
+      plan(packingInput({ pods: [pod('p', own)], nodePools })).unschedulable[0]!.reason;
+
+    const unknown = 'label example.com/x is not known here; the pod asks for example.com/x In [y]';
+    expect(reasonFor({ nodeSelector: { 'example.com/x': 'y' } })).toMatch(
+      `plain, one, three and 1 more NodePool: ${unknown}`,
+    );
+    expect(reasonFor({ nodeSelector: { [team]: 'red' } })).toMatch(/^plain: label example.com\/team is not known here/);
+    const gone = { nodeSelector: { [labels.nodePool]: 'gone' } };
+    expect(reasonFor(gone)).toBe(
+      `none, plain, one and 2 more NodePools: the pod asks for ${labels.nodePool} In [gone]`,
+    );
+    expect(reasonFor({ nodeSelector: { [team]: 'blue' } })).toMatch(/^one: NodePool one is not ready: no subnet; /);
   });
 
   test('groups NodePools with the same blocker', () => {
