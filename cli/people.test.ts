@@ -187,6 +187,23 @@ describe('stowage status', () => {
     ]);
   });
 
+  test('lists pods that kube-scheduler refuses beside pods without a place, each once', () => {
+    const finding = {
+      kind: 'pods' as const,
+      why: 'kube-scheduler left it without node n',
+      then: 'see what it asks for',
+    };
+    const text = statusText(
+      state([], {
+        stuck: ['shop/refused', 'shop/placeless'].map((pod) => ({ ...finding, subject: `pod/${pod}` })),
+        unplaced: [{ why: 'there is no NodePool', pods: ['shop/placeless'] }],
+      }),
+    );
+    expect(text).toContain('pod/shop/refused: kube-scheduler left it without node n');
+    expect(text).not.toContain('pod/shop/placeless: kube-scheduler');
+    expect(text).toContain('1 pod without a place: shop/placeless');
+  });
+
   test('has the order: what needs a person, what is wrong, what is under way, what exists, what is held back, what is next', () => {
     const text = statusText(
       state(

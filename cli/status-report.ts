@@ -1,10 +1,9 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
-import { whyUnobserved } from '../operator/stuck/observed.js';
-import type { Pod } from '../api/kubernetes.js';
+import { type Observed, whyUnobserved } from '../operator/stuck/observed.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
-import { type Finding, findStuck } from '../operator/stuck/findings.js';
+import { findStuck } from '../operator/stuck/findings.js';
 import { failingLoops } from '../operator/stuck/leader-loops.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-store.js';
@@ -26,6 +25,7 @@ import {
   searchAttributes,
   staysQuery,
 } from '../workflows/messages.js';
+import { fullName } from '../core/names.js';
 import { compareText } from '../core/text.js';
 import type { NamespacedName } from '../core/refs.js';
 
@@ -216,8 +216,8 @@ export async function statusReport(given: StatusInput): Promise<StatusReport> {
   // While Karpenter runs, workers are stopped and queries would time out.
   const isAnswered = karpenter === undefined;
   const pods = await deps.lists.list('Pod', { fieldSelector: 'spec.nodeName=' });
-  const [stuck, objects, workflows, unavailable, people] = await Promise.all([
-    isAnswered ? stuckFindings(deps, pods) : [],
+  const [observed, objects, workflows, unavailable, people] = await Promise.all([
+    isAnswered ? observedWork(deps) : undefined,
     clusterRows(deps.lists, pods, deps.now),
     statusWorkflows(deps, isAnswered),
     isAnswered ? offeringRows(deps) : [],
@@ -228,6 +228,9 @@ export async function statusReport(given: StatusInput): Promise<StatusReport> {
     ...pool,
     ...capacity.find(({ nodePool }) => nodePool === pool.nodePool),
   }));
+  const placeless = new Set(objects.unplaced.flatMap((row) => row.pods));
+  const waiting = pods.filter((pod) => !placeless.has(fullName(pod)));
+  const stuck = observed === undefined ? [] : findStuck({ ...observed, pods: waiting });
   const under = { workflows: workflows.rows, moreUnderWay: workflows.more };
   const { unread } = reading;
   return { ...(isAnswered ? {} : { karpenter }), stuck, ...under, unavailable, ...others, ...objects, pools, unread };
@@ -240,10 +243,15 @@ async function karpenterHolder({ kube, karpenterLease, reading }: StatusDeps): P
   return holder === undefined ? undefined : { holder, lease: `${namespace}/${name}` };
 }
 
-async function stuckFindings(
-  { kube, lists, client, cluster, leaderLease, reading, now }: StatusDeps,
-  pods: readonly Pod[],
-): Promise<readonly Finding[]> {
+async function observedWork({
+  kube,
+  lists,
+  client,
+  cluster,
+  leaderLease,
+  reading,
+  now,
+}: StatusDeps): Promise<Omit<Observed, 'pods'>> {
   const { namespace, name } = leaderLease;
   const [engine, pools, lease] = await Promise.all([
     observeEngine(client, cluster).then(
@@ -253,7 +261,7 @@ async function stuckFindings(
     lists.list('NodePool'),
     reading.or(`the operator's lease ${namespace}/${name}`, kube.get('Lease', leaderLease), undefined),
   ]);
-  return findStuck({ now, ...engine, loops: failingLoops(lease), pods, pools });
+  return { now, ...engine, loops: failingLoops(lease), pools };
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

@@ -108,8 +108,9 @@ function needsYou({ workflows, stuck, problems }: StatusReport): string[] {
 
 function wrong({ stuck, claims, unplaced, unavailable }: StatusReport): string[] {
   const failing = claims.filter(({ state, message }) => state === 'launching' && message !== '');
+  const placeless = new Set(unplaced.flatMap(({ pods }) => pods.map((pod) => `pod/${pod}`)));
   return [
-    ...stuck.filter(({ kind }) => kind !== 'pool' && (kind !== 'pods' || unplaced.length === 0)).map(stuckLine),
+    ...stuck.filter(({ kind, subject }) => kind !== 'pool' && !placeless.has(subject)).map(stuckLine),
     ...unplaced.map(unplacedLine),
     ...failing.slice(0, launchesShown).map(failingLine),
     ...(failing.length > launchesShown
