@@ -220,6 +220,24 @@ describe("the operator's workflows for NodeClaims", () => {
     await seen('nodeChanged uid-c1');
   });
 
+  test('changes of a node that is initialized before they are signalled are not', async () => {
+    const clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    stops.push(() => clock.uninstall());
+    const providerID = 'fake:///a/i-1';
+    world.kube.put('NodeClaim', claim('c1', { status: { providerID } }));
+    await world.synced();
+    stops.push(watchClaims(context(), () => void calls.push('disrupt ')));
+    const node = { metadata: { name: 'n1' }, spec: { providerID } };
+    world.kube.put('Node', { ...node, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+    await world.synced();
+    world.kube.put('NodeClaim', claim('c1', { status: { providerID, conditions: initialized() } }));
+    await world.synced();
+
+    await clock.tickAsync(5000);
+
+    expect(calls.filter((call) => call.startsWith('nodeChanged'))).toEqual([]);
+  });
+
   test('a node that is Ready soon after it joined signals its launch once, another one after a while (registration/in-one-step)', async () => {
     const clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     stops.push(() => clock.uninstall());

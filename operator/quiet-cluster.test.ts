@@ -1,10 +1,11 @@
 import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { annotations } from '../api/labels.js';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { annotations, finalizers } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import type { OperatorContext } from './context.js';
+import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
 import { watchPendingPods } from './pending-pods.js';
 import type { Starter } from './starter.js';
@@ -160,11 +161,46 @@ describe('the operator in a cluster in which nothing happens', () => {
     await clock.tickAsync(600_000);
     expect(looks - before).toBe(10);
 
+    const get = jest.spyOn(world.kube, 'get');
     const capacity = { cpu: '4', memory: '16Gi' };
     world.kube.put('NodeClaim', nodeClaim('a', { status: { providerID: 'fake:///a/i-1', capacity } }));
     await world.synced();
     await clock.tickAsync(5000);
     await world.synced();
     expect(counted()).toBe(1);
+    expect(get).not.toHaveBeenCalled();
+  });
+
+  // Rule `node-classes/deletion`.
+  test('reads its node class when a claim is gone only while the class is being deleted', async () => {
+    const reads: string[] = [];
+    const get = world.kube.get.bind(world.kube);
+    jest.spyOn(world.kube, 'get').mockImplementation((kind, ref) => {
+      reads.push(kind);
+      return get(kind, ref);
+    });
+    const put = (metadata: object): void => {
+      const made = nodeClass('default');
+      world.kube.put('EC2NodeClass', { ...made, metadata: { ...made.metadata, ...metadata } });
+    };
+    const goes = async (name: string): Promise<void> => {
+      reads.length = 0;
+      world.kube.remove('NodeClaim', { name });
+      await world.synced();
+      await clock.tickAsync(100);
+    };
+    put({});
+    for (const name of ['a', 'b']) world.kube.put('NodeClaim', nodeClaim(name));
+    await world.synced();
+    stop = watchNodeClasses(context());
+    await clock.tickAsync(100);
+    await goes('a');
+    expect(reads).toEqual([]);
+
+    put({ deletionTimestamp: '2026-01-05T12:00:00Z', finalizers: [finalizers.ec2NodeClass] });
+    await world.synced();
+    await clock.tickAsync(100);
+    await goes('b');
+    expect(reads).toContain('EC2NodeClass');
   });
 });

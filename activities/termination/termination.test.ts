@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { finalizers } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
@@ -54,6 +54,21 @@ describe('deleting a NodeClaim while a pause is in force', () => {
 
     expect(await begin()).toMatchObject({ state: 'terminating' });
     expect(isDeleted()).toBe(true);
+  });
+
+  test('and removing its finalizer read it once in each step that writes it', async () => {
+    const get = jest.spyOn(world.kube, 'get');
+    const reads = (): number => get.mock.calls.filter(([kind]) => kind === 'NodeClaim').length;
+    await begin({ deadline: world.clock.now + 60_000 });
+    // Before the deletion, at the check of its finalizer, and after the deletion.
+    expect(reads()).toBe(3);
+    get.mockClear();
+
+    const { name = '', uid = '' } = world.kube.objects('NodeClaim')[0]!.metadata;
+    const claim = { name, uid };
+    await createTerminationActivities(world.deps).finishTermination({ claim, reason: 'expired' });
+    expect(reads()).toBe(1);
+    expect(world.kube.objects('NodeClaim')).toEqual([]);
   });
 
   test('is done where no pause applies to the reason', async () => {

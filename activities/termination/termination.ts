@@ -17,7 +17,7 @@ import { identityOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
-import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import { deleteLaunchedClaim, getClaim, updateClaim, updateNode, type ClaimChange } from '../../cluster/writes.js';
 import { instanceIsGone } from './instance-watch.js';
 import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
 import { stampedDeadline } from './stamped-deadline.js';
@@ -53,7 +53,7 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
     if (claim === undefined) return { state: 'gone' };
   }
   const deadline = deadlineOf(claim, input.deadline);
-  if (deadline !== undefined) await annotateDeadline(deps, ref, deadline);
+  if (deadline !== undefined) await annotateDeadline(deps, ref, deadline, claim);
   const node = await deletingNode(deps, claim, input.instanceEndsAt !== undefined);
   if (deadline !== undefined) announce(deps, claim, node, deadline);
   const instanceGone = node !== undefined && (await instanceIsGone(deps, nameOf(node)));
@@ -150,11 +150,12 @@ function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undef
 }
 
 /** Never overwritten by a later time. */
-async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promise<void> {
-  await updateClaim(deps.kube, ref, (claim) => {
+async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: number, seen?: NodeClaim): Promise<void> {
+  const decide = (claim: NodeClaim): ClaimChange | undefined => {
     if (stampedDeadline(claim) <= deadline) return undefined;
     return { metadata: { annotations: { [annotations.terminationTimestamp]: timestamp(deadline) } } };
-  });
+  };
+  await updateClaim(deps.kube, ref, decide, seen);
 }
 
 /**
@@ -221,11 +222,11 @@ async function finish(
     await holdFor(deps, ref, held);
     return;
   }
-  await updateClaim(deps.kube, ref, ({ metadata }) =>
+  const released = ({ metadata }: NodeClaim): ClaimChange | undefined =>
     metadata.finalizers?.includes(finalizers.termination) === true
       ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
-      : undefined,
-  );
+      : undefined;
+  await updateClaim(deps.kube, ref, released, claim);
   deps.log.info({ nodeClaim: ref.name, reason }, 'terminated a node');
   deps.metrics.count('nodeclaims_terminated_total', {
     nodepool,
