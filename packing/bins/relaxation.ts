@@ -3,9 +3,8 @@ import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
-import { capReach, demandsOf, resourceWorth, roomForCaps } from './resource-lp.js';
+import { capReach, demandsOf, resourceWorth } from './resource-lp.js';
 import { scaledToFeasible } from './feasible-worth.js';
-import { uniformWorth } from './uniform-worth.js';
 
 /** The bound is rounded down by this share, far above the rounding error of the sums. */
 const safety = 1e-9;
@@ -33,11 +32,9 @@ export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxatio
   const reach = capReach(compiled);
   const worth = resourceWorth(compiled, demands, reach);
   let best = prove(problem, compiled, demands, scaledToFeasible(compiled, worth, reach));
-  const others: FeasibleWorth[] = [];
-  if (problem.openBins.length > 0) others.push(resourceWorth(compiled, demands, reach, true));
-  if (roomForCaps(compiled, demands) < 0) others.push(uniformWorth(compiled, demands));
-  for (const each of others) {
-    const other = prove(problem, compiled, demands, scaledToFeasible(compiled, each, reach));
+  if (problem.openBins.length > 0) {
+    const withOpen = resourceWorth(compiled, demands, reach, true);
+    const other = prove(problem, compiled, demands, scaledToFeasible(compiled, withOpen, reach));
     if (other.bound > best.bound) best = other;
   }
   const whole = wholeBinsBound(compiled, items) * (1 - safety);

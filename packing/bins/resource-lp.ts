@@ -72,7 +72,7 @@ export function resourceWorth(
 }
 
 /** How many caps fit into the joint program; negative if it is too large without any cap. */
-export function roomForCaps({ dims, sets, openSets }: CompiledProblem, demands: Demands, withOpen = false): number {
+function roomForCaps({ dims, sets, openSets }: CompiledProblem, demands: Demands, withOpen: boolean): number {
   let active = 0;
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active++;
   return mostRows - (active + (withOpen ? openSets.length * dims : 0));
