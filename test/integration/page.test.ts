@@ -1,0 +1,345 @@
+// The page in a browser: Chromium, driven over its debugging protocol through pipes, so that nothing has to be installed but Debian's
+// package.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Readable, Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { PageNode, PageSnapshot } from '../../cli/page/snapshot.js';
+import { bundlePage } from '../../tools/build/page.mjs';
+
+const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
+  (name) => spawnSync(name, ['--version']).status === 0,
+);
+if (chromium === undefined)
+  process.stderr.write('SKIPPED: the page in a browser, because there is no chromium (apt-get install chromium)\n');
+
+let folder = '';
+const markup = '<img src=x onerror="window.harm=1">';
+const turned = '\u202Egnp.exe';
+const long = 'a'.repeat(253);
+
+const nodeOf = (i: number, pods: number): PageNode => ({
+  ...{ name: `node-${i}`, claim: `claim-${i}`, pool: ['default', 'batch'][i % 2]!, type: 'm7i.4xlarge', zone: 'a' },
+  ...{ capacityType: ['spot', 'on-demand', 'reserved'][i % 3]!, pricePerHour: 0.5, created: 0 },
+  ...{ state: i % 50 === 3 ? 'draining' : 'ready', marks: i % 40 === 1 ? ['drifted'] : [] },
+  ...{ allocatable: [16_000, 64_000, 0], daemons: [300, 300, 0] },
+  pods: Array.from({ length: pods }, (_, pod) => [pod % 3, 1, 500, 1000, 0]),
+});
+
+function snapshotOf(count: number, pods: number): PageSnapshot {
+  const nodes = Array.from({ length: count }, (_, i) => nodeOf(i, pods));
+  const at = Date.now();
+  const named = { node: nodes[0]!.name, command: `consolidate/${markup}` };
+  const budget = { nodePool: 'default', allowed: 1, disrupting: 1, total: count, changesAt: '2026-01-01T18:00:00Z' };
+  return {
+    ...{ version: 1, cluster: 'prod', at, problems: [{ what: 'Temporal does not answer', since: at }] },
+    ...{
+      temporal: 'http://localhost:8233/namespaces/default',
+      pricePerHour: count / 2,
+      leastPossiblePerHour: count / 3,
+    },
+    saved: { since: at, commands: 5, predictedPerHour: 1.25, measuredCommands: 3, measuredRealisedPerHour: 1 },
+    needs: [
+      {
+        kind: 'question',
+        subject: long,
+        text: `approval ${markup} ${turned}`,
+        yes: 'evicts 2 pods',
+        until: '2026-01-01T18:00:00Z',
+        orders: ['stowage approve x'],
+        workflowId: 'x',
+      },
+      { kind: 'drain', subject: 'claim-1', text: 'PodDisruptionBudget shop/api allows no eviction', orders: [] },
+    ],
+    pools: ['default', markup].map((name) => ({
+      ...{ name, ready: 'True', message: '', nodes: count, pricePerHour: 1, limits: ['cpu 8 of 1000'] },
+      budgets: [
+        { ...budget, reason: 'Drifted' },
+        { ...budget, reason: 'Empty', allowed: 0, ruledBy: 'window 18:00' },
+      ],
+    })),
+    pauses: [{ scope: 'NodePool batch', because: `${turned} ${markup}`, by: 'ann' }],
+    ...{ nodes, workloads: ['shop/Deployment/web', markup, `shop/Deployment/${long}`] },
+    waiting: [{ why: `no type has 64 CPU ${markup}`, pods: ['shop/huge'], count: 1 }],
+    commands: [
+      {
+        ...{
+          workflowId: named.command,
+          reason: 'Underutilized',
+          phase: 'waiting',
+          nodes: [named.node],
+          savesPerHour: 0.2,
+        },
+        launches: [
+          {
+            name: 'new node 1',
+            pool: 'default',
+            type: 'm7i.large',
+            zone: 'a',
+            capacityType: 'spot',
+            pricePerHour: 0.1,
+            pods: 1,
+          },
+        ],
+        moves: [{ pod: 'shop/web-1', from: named.node, to: 'new node 1' }],
+      },
+    ],
+    rollouts: [{ pool: 'default', nodes: count, drifted: 1, disrupting: 1, wave: 'wave 2: 2 nodes', phase: 'soaking' }],
+    ...{
+      stays: [{ why: 'pod shop/db is marked do-not-disrupt', nodes: ['node-1'] }],
+      nextWindow: '18:00: a budget changes',
+    },
+    decisions: [
+      { at: at - 1000, kind: 'pause', what: 'paused: release', subject: 'NodePool batch', by: 'ann' },
+      { at: at - 2000, kind: 'launch', what: `launched ${markup}`, subject: long, by: '' },
+    ],
+    series: Array.from({ length: 60 }, (_, i) => ({
+      ...{ at: at - (60 - i) * 60_000, pricePerHour: 2, leastPossiblePerHour: 1.5 },
+      byPool: { default: 1, [markup]: 1 },
+    })),
+  };
+}
+
+/** One tab of a browser. */
+class Tab {
+  private readonly waiting = new Map<number, (answer: { result?: unknown; error?: unknown }) => void>();
+  private last = 0;
+  private session: string | undefined;
+  readonly complaints: unknown[] = [];
+
+  private constructor(private readonly child: ChildProcess) {
+    let text = '';
+    (child.stdio[4] as Readable).setEncoding('utf8').on('data', (part: string) => {
+      const messages = (text + part).split('\0');
+      text = messages.pop()!;
+      for (const each of messages) this.hear(JSON.parse(each) as Parameters<Tab['hear']>[0]);
+    });
+  }
+
+  static async open(): Promise<Tab> {
+    const flags = [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      // A page that was left keeps its stream there, and a browser has six connections for a server.
+      '--disable-features=BackForwardCache',
+      '--remote-debugging-pipe',
+      `--user-data-dir=${folder}`,
+    ];
+    const tab = new Tab(
+      spawn(chromium!, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] }),
+    );
+    const { targetId } = (await tab.send('Target.createTarget', { url: 'about:blank' })) as { targetId: string };
+    const attached = await tab.send('Target.attachToTarget', { targetId, flatten: true });
+    tab.session = (attached as { sessionId: string }).sessionId;
+    for (const domain of ['Page', 'Runtime', 'Network']) await tab.send(`${domain}.enable`);
+    return tab;
+  }
+
+  private hear({
+    id,
+    method,
+    params,
+    ...answer
+  }: {
+    id?: number;
+    method?: string;
+    params?: object;
+    result?: unknown;
+  }): void {
+    if (id !== undefined) this.waiting.get(id)?.(answer);
+    if (method === 'Runtime.exceptionThrown') this.complaints.push(params);
+  }
+
+  send(method: string, params: object = {}): Promise<unknown> {
+    const id = (this.last += 1);
+    const isOfTab = this.session !== undefined && !method.startsWith('Browser.');
+    const about = isOfTab ? { sessionId: this.session } : {};
+    (this.child.stdio[3] as Writable).write(`${JSON.stringify({ id, method, params, ...about })}\0`);
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, ({ result, error }) =>
+        error === undefined ? resolve(result) : reject(new Error(`${method}: ${JSON.stringify(error)}`)),
+      );
+    });
+  }
+
+  /** The value of an expression in the page. */
+  async value<T>(expression: string): Promise<T> {
+    const answer = await this.send('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+    return (answer as { result: { value: T } }).result.value;
+  }
+
+  /** Waits until the expression is true in the page, looking at each frame that it draws. */
+  until(expression: string): Promise<boolean> {
+    return this.value(
+      `new Promise((done) => { const look = () => (${expression}) ? done(true) : requestAnimationFrame(look); look(); })`,
+    );
+  }
+
+  async press(key: string): Promise<void> {
+    const text = key.length === 1 ? { text: key } : {};
+    await this.send('Input.dispatchKeyEvent', { type: 'keyDown', key, ...text });
+    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key });
+  }
+
+  async close(): Promise<void> {
+    const ended = once(this.child, 'exit');
+    await this.send('Browser.close').catch(() => undefined);
+    await ended;
+  }
+}
+
+const inBrowser = chromium === undefined ? describe.skip : describe;
+
+inBrowser('the page in Chromium (surfaces/page)', () => {
+  let tab: Tab;
+  let server: Server;
+  let html = '';
+  let shown: PageSnapshot;
+  const paths: string[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'stowage-page-'));
+    await bundlePage(join(folder, 'page.html'));
+    html = readFileSync(join(folder, 'page.html'), 'utf8');
+    server = createServer((request, response) => {
+      const { pathname } = new URL(request.url!, 'http://localhost');
+      paths.push(pathname);
+      if (pathname === '/') response.setHeader('content-type', 'text/html').end(html);
+      else if (pathname === '/api/v1/snapshot') response.end(JSON.stringify(shown));
+      else if (pathname === '/api/v1/stream')
+        response.setHeader('content-type', 'text/event-stream').write(': open\n\n');
+      else if (pathname.endsWith('/why')) response.end(JSON.stringify({ answer: 'it runs 3 pods', details: [markup] }));
+      else if (pathname.endsWith('/history'))
+        response.end(JSON.stringify({ lines: [{ at: '2026-01-01T00:00:00Z', what: 'launched' }] }));
+      else if (pathname.endsWith('/pods'))
+        response.end(JSON.stringify([{ name: 'shop/web-1', requests: [500, 1000, 0] }]));
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    tab = await Tab.open();
+  });
+  afterAll(async () => {
+    await tab.close();
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = async (snapshot: PageSnapshot, hash = '', width = 1440): Promise<void> => {
+    shown = snapshot;
+    await tab.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height: 900,
+      deviceScaleFactor: 1,
+      mobile: width < 500,
+    });
+    await tab.send('Page.navigate', { url: 'about:blank' });
+    await tab.send('Page.navigate', { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${hash}` });
+    await tab.until(`document.querySelector('canvas, table') !== null`);
+  };
+  const text = (): Promise<string> => tab.value('document.body.innerText');
+
+  test('the document is at most 150 kB as sent', () => expect(gzipSync(html).length).toBeLessThan(150_000));
+
+  test.each([
+    ['5 nodes', 5, 3],
+    ['1,000 nodes and 20,000 pods', 1000, 20],
+  ])('%s: every part is there, and nothing of a name is run', async (_, count, pods) => {
+    await open(snapshotOf(count, pods));
+    const page = await text();
+    for (const part of [
+      ...['Temporal does not answer', 'needs you', 'lower bound', 'saved in 24 hours', 'pods that wait', 'approval'],
+      ...['About to happen', 'no type has 64 CPU', 'wave 2: 2 nodes', 'Cost over time', 'NodePools', 'opens at'],
+      ...['paused', 'What happened', 'stowage approve x', 'drifted', 'spot', markup, long],
+    ])
+      expect({ part, isShown: page.includes(part) }).toEqual({ part, isShown: true });
+    expect(page).not.toContain('\u202E');
+    expect(await tab.value('window.harm ?? document.images.length')).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('keys walk from node to node, search, and the address keeps it', async () => {
+    await open(snapshotOf(5, 3));
+    await tab.press('j');
+    await tab.until(`document.querySelector('aside')?.innerText.includes('it runs 3 pods')`);
+    await tab.press('j');
+    await tab.until(
+      `location.hash === '#node=node-1' && document.querySelector('aside').innerText.includes('do-not-disrupt')`,
+    );
+    await tab.press('Escape');
+    await tab.until(`document.querySelector('aside') === null`);
+    await tab.press('/');
+    await tab.send('Input.insertText', { text: 'node-4' });
+    await tab.until(`location.hash === '#search=node-4' && document.body.innerText.includes('1 of 5 nodes')`);
+    await open(snapshotOf(5, 3), '#view=table&search=node-4&theme=dark');
+    expect(await tab.value(`document.querySelectorAll('.table tbody tr').length`)).toBe(1);
+    expect(await tab.value('document.documentElement.dataset.theme')).toBe('dark');
+  });
+
+  test('paper gets the table in place of the map', async () => {
+    await open(snapshotOf(5, 3));
+    await tab.value(`dispatchEvent(new Event('beforeprint'))`);
+    await tab.until(`document.querySelectorAll('.table tbody tr').length === 5`);
+  });
+
+  test('a broken stream is said at the top', async () => {
+    await open(snapshotOf(5, 3));
+    server.closeAllConnections();
+    await tab.until(
+      `document.querySelector('[role=alert]')?.innerText.includes('connection to the operator is broken')`,
+    );
+  });
+
+  test.each([1440, 1024, 390].flatMap((width) => ['light', 'dark'].map((theme): [number, string] => [width, theme])))(
+    '%d pixels wide, %s: nothing is wider than the window, text has contrast, controls have names',
+    async (width, theme) => {
+      await open(snapshotOf(5, 3), `#theme=${theme}&node=node-1`, width);
+      await tab.until(`document.querySelector('aside')?.innerText.includes('it runs 3 pods')`);
+      expect(await tab.value('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(await tab.value(nameless)).toEqual([]);
+      expect(await tab.value(faint)).toEqual([]);
+    },
+  );
+
+  test('no request leaves for another host', async () => {
+    expect([...new Set(paths)].filter((path) => path !== '/' && !path.startsWith('/api/v1/'))).toEqual([]);
+    expect(
+      await tab.value(
+        `performance.getEntriesByType('resource').filter(({ name }) => !name.startsWith(location.origin)).length`,
+      ),
+    ).toBe(0);
+  });
+});
+
+/** Controls and pictures that a screen reader cannot name. */
+const nameless = `[...document.querySelectorAll('button, a, input, select, canvas, progress, [role=img]')]
+  .filter((each) => !(each.getAttribute('aria-label') || each.innerText?.trim() || each.labels?.length || each.closest('[role=img]')))
+  .map((each) => each.outerHTML.slice(0, 100))`;
+
+/** Text with less contrast to what is behind it than WCAG's 4.5. */
+const faint = `(() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g)?.map(Number) ?? [0, 0, 0, 0];
+  const light = (rgb) => rgb.slice(0, 3).map((n) => n / 255).map((n) => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (numbers(colour)[3] !== 0) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  return [...document.querySelectorAll('body *')]
+    .filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '') && each.checkVisibility() && !/SCRIPT|STYLE|OPTION/.test(each.tagName))
+    .map((each) => {
+      const [a, b] = [light(numbers(getComputedStyle(each).color)), light(numbers(behind(each)))];
+      return [each.className + ' ' + each.innerText.slice(0, 40), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+    })
+    .filter(([, contrast]) => contrast < 4.5);
+})()`;

@@ -1,0 +1,1 @@
+export function bundlePage(file: string): Promise<string[]>;
