@@ -72,7 +72,8 @@ export function rebalance(
   });
 }
 
-function isBroken(
+/** Whether a rule of pods in these domains does not hold with all pods that are counted. */
+export function isBroken(
   rules: Rules,
   topologyCounts: TopologyCounts,
   domainOf: (group: Group) => string | undefined,

@@ -50,7 +50,7 @@ export class TopologyCounts {
   private readonly leastOfHosts = new Map<Group, number>();
   private readonly leastOnNew = new Map<Group, Map<string, number>>();
   /** New nodes whose DaemonSet pods are counted. */
-  private launchedNodes = 0;
+  protected launchedNodes = 0;
   private readonly eligible = new Map<Group, readonly string[]>();
   /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
   private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
+import type { Profile } from '../compile/universe.js';
 import { Assigner } from '../place/assigner.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
@@ -51,6 +52,13 @@ export class JournaledTopologyCounts extends TopologyCounts {
     super.addOwner(group, domain, pods);
     this.journal?.note(() => {
       super.addOwner(group, domain, -pods);
+    });
+  }
+
+  override recordDaemons(profile: Profile, nodes: number): void {
+    super.recordDaemons(profile, nodes);
+    this.journal?.note(() => {
+      this.launchedNodes -= nodes;
     });
   }
 }

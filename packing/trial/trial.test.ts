@@ -494,6 +494,61 @@ describe('launches of a trial', () => {
     expect(trial.launch(bought!, undefined, 'n').free[0]).toBe(500);
   });
 
+  // Rule `topology/daemon-pods`.
+  describe('whose DaemonSet pods are partners by zone', () => {
+    const agent: DaemonSet = {
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { name: 'agent', namespace: 'default' },
+      spec: {
+        selector: { matchLabels: { app: 'agent' } },
+        template: {
+          metadata: { labels: { app: 'agent' } },
+          spec: {
+            containers: [{ name: 'main', resources: { requests: { cpu: '100m' } } }],
+            nodeSelector: { [labels.instanceType]: 'm4' },
+          },
+        },
+      },
+    };
+    const big = pod('big', on('gone', { cpu: '3', nodeSelector: { [zone]: 'zone-a', [labels.instanceType]: 'm4' } }));
+    const small = (more: PodOptions): Pod =>
+      pod('small', on('gone', { cpu: '500m', labels: { app: 'small' }, ...more }));
+    /** `small` moves to a node in zone-a, for `big` a node with the agent is launched there. */
+    const described = (mover: Pod, daemonSets = [agent]) => {
+      const nodes = [node('stays', { cpu: '1' }), node('gone', { cpu: '8' })];
+      const { trial, stateOf, loads } = trialOf({ nodes, pods: [big, mover], daemonSets }, { gone: [] });
+      trial.placer.setTargets([stateOf('stays')]);
+      trial.begin();
+      const parts: Part[] = [];
+      expect(trial.placer.place(loads(big, mover), true, parts)).toBe(true);
+      const launches = trial.buy(parts, [], search)!;
+      expect(trial.placer.placements.map(({ pods }) => pods)).toEqual([[mover]]);
+      return trial.describe(launches, [])?.length;
+    };
+
+    test.each<[string, PodOptions]>([
+      ['anti-affinity to them', apart('agent', zone)],
+      [
+        'a spread that counts them',
+        {
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: zone,
+              whenUnsatisfiable: 'DoNotSchedule',
+              labelSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['agent', 'small'] }] },
+            },
+          ],
+        },
+      ],
+    ])('are refused where a pod that moves into the zone has %s', (_, more) => {
+      expect(described(small(more))).toBeUndefined();
+      expect(described(small(more), [])).toBe(1);
+      expect(described(small({}))).toBe(1);
+    });
+  });
+
   test('have a node kind each', () => {
     const { trial, parts } = world();
     const [bought] = trial.buy(parts, [], search)!;

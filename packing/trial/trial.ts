@@ -7,12 +7,13 @@ import { limitsOfTrial } from '../compile/budget.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import type { Row } from '../compile/universe.js';
+import type { Profile, Row } from '../compile/universe.js';
 import { describeClaim } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
 import { Feasibility } from '../place/feasibility.js';
+import { isBroken } from '../place/rebalance.js';
 import { countedNodes, nodeStates, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
 import { Groups } from '../topology/groups.js';
@@ -206,13 +207,13 @@ export class Trial {
   }
 
   /**
-   * The launches as NodeClaims; undefined if they exceed limits that include the refund of `going` nodes, or if the minValues of a
-   * pool cannot be met.
+   * The launches as NodeClaims; undefined if they exceed limits that include the refund of `going` nodes, if the
+   * minValues of a pool cannot be met, or if the DaemonSet pods of the new nodes break a rule of the pods that move.
    */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
     const { compiled, feasibility, launchable } = this;
     const limits = this.limitsAfter(launches, going);
-    if (limits === undefined) return undefined;
+    if (limits === undefined || !this.admitsDaemonsOf(launches)) return undefined;
     const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
     const planned: PlannedClaim[] = [];
     const claims = withSpotRatios(
@@ -269,6 +270,30 @@ export class Trial {
       .sort((a, b) => rank[a.index]! - rank[b.index]!);
   }
 
+  /** Whether the rules of all pods that move hold with the DaemonSet pods of the launched nodes (topology/daemon-pods). */
+  private admitsDaemonsOf(launches: readonly Launch[]): boolean {
+    if (!this.book.daemonPods.arePartners) return true;
+    const { topologyCounts, compiled, placer } = this;
+    const profiles = launches.map(({ claim }) => compiled.universe.rows[claim.row]!.profile);
+    const domainsOf =
+      (values: Profile['values']) =>
+      ({ key }: { readonly key: string }): string | undefined =>
+        values[compiled.space.find(key)!];
+    for (const profile of profiles) topologyCounts.recordDaemons(profile, 1);
+    const isBrokenOnNew = launches.some(({ claim: { members } }, i) =>
+      members.some(({ podClass, level }) =>
+        isBroken(this.book.of(podClass.shape, level), topologyCounts, domainsOf(profiles[i]!.values)),
+      ),
+    );
+    const isAnyBroken =
+      isBrokenOnNew ||
+      placer.placements.some(({ node, podClass }) =>
+        isBroken(placer.rulesOf(podClass), topologyCounts, domainsOf(node.kind.values)),
+      );
+    for (const profile of profiles) topologyCounts.recordDaemons(profile, -1);
+    return !isAnyBroken;
+  }
+
   /** Whether limits allow the launches, with the refund of `going` nodes: a plan or decision may have had that of others too. */
   allows(launches: readonly Launch[], going: readonly NodeState[]): boolean {
     return this.limitsAfter(launches, going) !== undefined;
@@ -295,6 +320,7 @@ export class Trial {
     for (const { podClass, pods } of claim.members) {
       this.land(state, podClass, pods.length, counted ? claim.pinnedKeys : noKeys);
     }
+    this.topologyCounts.recordDaemons(row.profile, 1);
     this.limits.take(state, row);
     this.commit();
     return state;
