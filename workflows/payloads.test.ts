@@ -90,7 +90,8 @@ test.each([
 test('ids in payloads may be of any script, and times as late as an expiration', () => {
   expect(malformed('steer', { workflowId: 'kü/consolidate/1', targets: [] })).toBeUndefined();
   const until = Date.parse('2300-01-01T00:00:00Z');
-  expect(malformed('nominated', [{ node: 'n', until }])).toBeUndefined();
+  expect(malformed('deletingNodes', { nodes: [], until, marks: [] })).toBeUndefined();
+  expect(malformed('deletingNodes', { nodes: [], until: 1e300, marks: [] })).toMatch('until is ');
 });
 
 /** Signals of optional fields alone take any object. */

@@ -11,20 +11,18 @@ import type {
   ReplaceDriftedResult,
   RolloutState,
 } from '../messages.js';
-import { refusals, rolloutChangedSignal, searchAttributes } from '../messages.js';
-import { refuse } from '../people/orders.js';
-import { handleRollback } from './rollback-handlers.js';
+import { refusals, rollbackSignal, rollbackUpdate, rolloutChangedSignal, searchAttributes } from '../messages.js';
+import { checkActor, handleOrderSignal, refuse } from '../people/orders.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { Oversight } from '../people/oversight.js';
-import { consentText, withReason } from '../people/consent.js';
+import { consentText, withReason, type Question } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
-import { questionAfterFailures, questionBeforeWaves } from './rollout-questions.js';
 import { WaveReplacements } from './wave-replacements.js';
 import { counted } from '../../core/text.js';
-import { setSignalHandler } from '../handlers.js';
+import { setSignalHandler, setUpdateHandler } from '../handlers.js';
 
 const hour = 3_600_000;
 /** How long a stopped rollout waits for a person. */
@@ -297,4 +295,39 @@ class Rollout {
     const { askedUntil } = this.question;
     await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: { ...this.state, askedUntil } });
   }
+}
+
+const protectionHolds = 'PodDisruptionBudgets and do-not-disrupt hold';
+
+/** The approval question before the first wave; `nodes`: how many, in words. */
+function questionBeforeWaves(nodePool: string, nodes: string): Question {
+  return {
+    what: `approval to replace ${nodes} of NodePool ${nodePool} in waves`,
+    yes: `launches the replacements first and then drains node by node; ${protectionHolds}`,
+  };
+}
+
+/** The approval question of a rollout that stopped because too many replacements failed. */
+function questionAfterFailures(nodePool: string, why: string): Question {
+  return {
+    what: `approval to let the rollout of NodePool ${nodePool} go on (${why})`,
+    yes: `replaces further nodes, replacements first, and ${protectionHolds}`,
+    no: 'ends it, and the nodes that are left stay',
+  };
+}
+
+/**
+ * Sets the handlers of `rollback`, as update and as signal. Unlike other orders it calls Kubernetes before it is
+ * answered.
+ */
+function handleRollback(progress: Progress, rollBack: (order: Order) => Promise<Explanation>): void {
+  setUpdateHandler(rollbackUpdate, rollBack, checkActor);
+  const signalled = async (order: Order): Promise<void> => {
+    let done: Promise<unknown> | undefined;
+    // A refusal is noted in `explain`: a signal has no answer.
+    const act = (): void => void (done = rollBack(order).catch(() => undefined));
+    handleOrderSignal(progress, 'rollback', { check: () => checkActor(order), act });
+    await done;
+  };
+  setSignalHandler(rollbackSignal, signalled);
 }

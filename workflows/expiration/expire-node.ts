@@ -13,13 +13,12 @@ import { consentText } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
+import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { DrainRequest } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { Turn } from '../replacement/turn.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { bySuccessor } from './successor.js';
-import { isPastHardDeadline, untilHardDeadlineMs } from './hard-deadline.js';
 
 const hour = 3_600_000;
 /** Pause between attempts to replace a node. */
@@ -275,3 +274,27 @@ const unlessPaused = (candidate: Candidate | undefined): Pick<DrainRequest, 'unl
   unlessPaused: { reason: 'Expired', node: candidate?.node ?? '' },
   unlessRefused: true,
 });
+
+/** Time until the hard deadline, milliseconds, at least 1; unlimited if there is none. */
+function untilHardDeadlineMs({ mustGoAt }: Pick<Live, 'mustGoAt'>): number {
+  return mustGoAt === undefined ? Number.MAX_SAFE_INTEGER : Math.max(1, mustGoAt - workflowNow());
+}
+
+function isPastHardDeadline({ mustGoAt }: Pick<Live, 'mustGoAt'>): boolean {
+  return mustGoAt !== undefined && mustGoAt <= workflowNow();
+}
+
+/**
+ * A node of a static NodePool is replaced by exactly one node of that NodePool, whatever pods it has
+ * (expiration/static-successor). `current`: the replacement of the attempt before, whose NodeClaims are kept.
+ */
+function bySuccessor(
+  cluster: string,
+  current: NodeReplacement,
+  successor: NonNullable<Live['successor']>,
+): NodeReplacement {
+  const { source } = current;
+  const claims = source instanceof ExactClaims ? source : new ExactClaims(cluster);
+  claims.plan = { ...successor, forPods: false };
+  return claims === source ? current : new NodeReplacement(cluster, claims);
+}

@@ -5,7 +5,7 @@ import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
-import { consentText } from '../people/consent.js';
+import { consentText, type Question } from '../people/consent.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { isContinueAsNewDue, withRelease } from '../history-limit.js';
@@ -13,7 +13,6 @@ import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { repairQuestion } from './repair-question.js';
 import { RepairTermination } from './repair-termination.js';
 import { Turn } from '../replacement/turn.js';
 import { setSignalHandler } from '../handlers.js';
@@ -300,4 +299,16 @@ class Repair {
     await this.replacement.undo();
     await ordersAnswered();
   }
+}
+
+/** The approval question, and which pods would lose their protection by an approval. */
+function repairQuestion({ nodeName, condition: what, steps }: Unhealthy): Question {
+  const actions = steps.map(({ action }) => action);
+  const isForced = actions.includes('Force');
+  const breaks = `its step Force deletes the pods of ${nodeName}, whatever protects them`;
+  return {
+    what: `approval to repair ${nodeName} (${what})`,
+    yes: `takes the steps ${actions.join(', ')}`,
+    ...(isForced ? { breaks } : {}),
+  };
 }
