@@ -13,6 +13,7 @@ const names = (nodes: readonly FleetNode[]): string => nodes.map(({ name }) => n
 
 interface Options {
   readonly keep?: readonly FleetNode[];
+  readonly late?: string;
   readonly budget?: number;
   readonly commands?: number;
   /** The launches that the plan opens for a group, by number; undefined where rules forbid it. */
@@ -29,6 +30,7 @@ interface Options {
 function run(remove: readonly FleetNode[], options: Options = {}) {
   const {
     keep = [],
+    late = '',
     budget = 100,
     commands = 99,
     planned = () => [],
@@ -91,6 +93,7 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
   const plan = {
     keep,
     remove,
+    late: new Set(remove.filter(({ name }) => late.includes(name))),
     fleetPlan,
     price: 0,
   } as ConsolidationPlan;
@@ -127,10 +130,29 @@ describe('commands built from a fleet plan', () => {
     expect(opened).toEqual(['1 is L0', '0 is L1', '1 is L0']);
   });
 
+  test('take nodes of a launched type after the others', () => {
+    expect(run(fleetOf('abc'), { late: 'b' }).did).toEqual(['ac', 'b']);
+    expect(run(fleetOf('abc'), { late: 'b', planned: (group) => (group === 'ac' ? undefined : []) })).toMatchObject({
+      did: ['abc'],
+      tried: ['ac', 'abc'],
+    });
+    expect(run(fleetOf('ab'), { late: 'ab' }).tried).toEqual(['ab']);
+  });
+
   test('that save too little are undone', () => {
     const { did, undone } = run(fleetOf('a'), { saves: () => false });
     expect(did).toEqual([]);
     expect(undone).toBeGreaterThan(0);
+  });
+
+  test('that save nothing yet are tried again after others', () => {
+    let isDone = false;
+    const saves = (group: string): boolean => {
+      if (group === 'b') isDone = true;
+      return group === 'b' || isDone;
+    };
+    expect(run(fleetOf('ab'), { budget: 1, saves }).did).toEqual(['b', 'a']);
+    expect(run(fleetOf('ab'), { budget: 1, saves: () => false }).tried.filter((text) => text === 'a')).toHaveLength(1);
   });
 });
 
@@ -157,6 +179,7 @@ describe('a group of nodes that cannot be removed as planned', () => {
       [],
     );
     expect(run(nodes(), { planned, prices: [5, 1], serves: ['bc', 'c'] }).did[0]).toBe('c');
+    expect(run(nodes(), { planned, prices: [1], serves: ['abc'], late: 'b' }).tried).toContain('ca>0');
     expect(run(nodes(), { planned, prices: [1], serves: ['abc'], budget: 2 }).did[0]).toBe('bc');
     const many = Array.from({ length: 12 }, () => 0.5);
     const fails = run(nodes(), { planned: () => undefined, prices: many, serves: many.map(() => 'abc') });

@@ -45,16 +45,34 @@ export class CommandBuilder {
     const { keep, remove } = this.plan;
     let waiting = remove.filter(({ gone }) => !gone);
     let targets = keep.filter(({ gone }) => !gone);
-    while (waiting.length > 0 && !this.tools.isEnough()) {
-      const group = this.tools.remove(waiting);
-      if (group.length === 0) return;
-      this.targets = targets;
-      this.simulation.setTargets(targets);
-      const done = this.follow(group) ?? this.oneLaunch(waiting) ?? this.byItself(group);
-      targets = [...targets, ...(done?.launched ?? [])];
-      const tried = new Set(done?.candidates ?? group);
-      waiting = waiting.filter((node) => !node.gone && !tried.has(node));
+    // A group that saves nothing yet may do so once other commands have launched what it needs.
+    for (let progress = true; progress && waiting.length > 0;) {
+      progress = false;
+      const postponed: FleetNode[] = [];
+      while (waiting.length > 0 && !this.tools.isEnough()) {
+        const group = this.tools.remove(waiting);
+        if (group.length === 0) return;
+        this.targets = targets;
+        this.simulation.setTargets(targets);
+        const done = this.asPlanned(group) ?? this.oneLaunch(waiting) ?? this.byItself(group);
+        if (done === undefined) postponed.push(...group);
+        else {
+          targets = [...targets, ...done.launched];
+          progress = true;
+        }
+        const tried = new Set(done?.candidates ?? group);
+        waiting = waiting.filter((node) => !node.gone && !tried.has(node));
+      }
+      waiting = postponed.filter(({ gone }) => !gone);
     }
+  }
+
+  /** First only the nodes that are not too similar to a launch to be replaced by it, then the whole group. */
+  private asPlanned(group: readonly FleetNode[]): Done | undefined {
+    const { late } = this.plan;
+    const early = group.filter((node) => !late.has(node));
+    const isMixed = early.length > 0 && early.length < group.length;
+    return (isMixed ? this.follow(early) : undefined) ?? this.follow(group);
   }
 
   /**
@@ -62,10 +80,10 @@ export class CommandBuilder {
    * nodes to pay for several launches.
    */
   private oneLaunch(waiting: readonly FleetNode[]): Done | undefined {
-    const { fleetPlan } = this.plan;
-    const dearest = [...waiting].sort((a, b) => b.price - a.price);
+    const { late, fleetPlan } = this.plan;
+    const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
     for (const launch of fleetPlan.unopened().slice(0, mostLaunchesTried)) {
-      const group = this.tools.remove(fleetPlan.servedBy(dearest, launch));
+      const group = this.tools.remove(fleetPlan.servedBy(early, launch));
       if (priceOfAll(group) <= fleetPlan.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
       if (done !== undefined) return done;

@@ -150,6 +150,7 @@ function run(
   return {
     keep: letters(plan.keep),
     remove: letters(plan.remove),
+    late: letters([...plan.late]),
     price: plan.price,
     launches: plan.fleetPlan.launches.map((launch) => {
       const { price, holds } = launch as Launch & { holds: string[] };
@@ -220,6 +221,22 @@ describe('removals in a fleet plan', () => {
   test('are sorted by saving, then by name', () => {
     const nodes = { b: { ...gone, saving: 1 }, a: { ...gone, saving: 1 }, c: { ...gone, saving: 2 } };
     expect(run(nodes, { offer: offer([{ price: 1, of: 'abc' }]) }).remove).toBe('cab');
+  });
+
+  // Rule `consolidation/same-type`.
+  test('come last if their type is launched for the same price or more', () => {
+    const nodes = {
+      a: { ...gone, type: 't', price: 4, saving: 9 },
+      b: { ...gone, type: 't', price: 4.1, saving: 1 },
+      c: { price: 0.5, type: 'u', saving: 2 },
+    };
+    const late = (...prices: number[]) =>
+      run(nodes, { offer: offer(prices.map((price) => ({ price, type: 't', of: 'abc' }))) });
+    expect(late(4)).toMatchObject({ late: 'a', remove: 'cba' });
+    expect(late(3.9)).toMatchObject({ late: '', remove: 'acb' });
+    expect(late(4, 1)).toMatchObject({ late: 'a' });
+    expect(late(1, 4)).toMatchObject({ late: 'a' });
+    expect(late(4.1)).toMatchObject({ late: 'ab', remove: 'cab' });
   });
 });
 

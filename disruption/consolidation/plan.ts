@@ -12,8 +12,13 @@ import { isFixed } from './target.js';
 export interface ConsolidationPlan {
   /** Nodes that stay, in the order in which they are filled. */
   readonly keep: readonly FleetNode[];
-  /** Nodes to remove, highest saving per disruption cost first. */
+  /** Nodes to remove, highest saving per disruption cost first, `late` ones last. */
   readonly remove: readonly FleetNode[];
+  /**
+   * Those of `remove` whose type is launched at their price or more: commands with them may not launch that type
+   * (consolidation/same-type).
+   */
+  readonly late: ReadonlySet<FleetNode>;
   readonly fleetPlan: FleetPlan;
   /** Price of the final fleet, dollars per hour. */
   readonly price: number;
@@ -135,11 +140,26 @@ function planned(
     const opened: Launch[] = [];
     for (const [node, launch] of launches) if (!node.gone) opened.push(simulation.trial.filled(launch, node.loads));
     const remove = before.filter(({ gone }) => gone);
+    const late = lateOf(remove, opened);
     return {
       keep: before.filter(({ gone, open }) => !gone && open),
-      remove: remove.sort((a, b) => simulation.savingOf(b) - simulation.savingOf(a) || compareText(a.name, b.name)),
+      remove: inOrder(simulation, remove, late),
+      late,
       fleetPlan: new FleetPlan({ placements, launches: opened }),
       price: priceOfAll(simulation.nodes.filter(({ gone }) => !gone)),
     };
   });
+}
+
+function lateOf(remove: readonly FleetNode[], launches: readonly Launch[]): Set<FleetNode> {
+  const dearest = new Map<string, number>();
+  for (const { type, price } of launches) dearest.set(type, Math.max(price, dearest.get(type) ?? 0));
+  return new Set(remove.filter(({ instanceType, price }) => price <= (dearest.get(instanceType) ?? -1)));
+}
+
+function inOrder(simulation: Simulation, remove: readonly FleetNode[], late: ReadonlySet<FleetNode>): FleetNode[] {
+  const rank = (node: FleetNode): number => (late.has(node) ? 1 : 0);
+  return [...remove].sort(
+    (a, b) => rank(a) - rank(b) || simulation.savingOf(b) - simulation.savingOf(a) || compareText(a.name, b.name),
+  );
 }
