@@ -143,7 +143,7 @@ function whyNotFor(compiled: Compiled, level: Level, { name: nodePool, taints }:
   const taint = untolerated(taints, level.tolerations, level.avoidsPreferred);
   if (taint === undefined) return undefined;
   const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
-  return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate ${text}` };
+  return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate the taint ${text}` };
 }
 
 /** A label that the pod asks for and no node of the NodePool would have. */

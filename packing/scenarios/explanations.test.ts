@@ -154,7 +154,7 @@ describe('explanations: each group of instance types has its first blocker', () 
       'the taint of the NodePool',
       {},
       { pool: { taints: [{ key: 'apart', effect: 'NoSchedule' }] } },
-      ['c5 and m5 (4 types): the pod does not tolerate apart:NoSchedule'],
+      ['c5 and m5 (4 types): the pod does not tolerate the taint apart:NoSchedule'],
     ],
     [
       'its limits, where a type would do',

@@ -392,7 +392,7 @@ describe('NodePools', () => {
   test('a taint that the pod does not tolerate is named', () => {
     const nodePools = [pool('default', { taints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] })];
     expect(reasons(plan(packingInput({ pods: [pod('p')], nodePools })))).toEqual([
-      'default: the pod does not tolerate gpu=yes:NoSchedule',
+      'default: the pod does not tolerate the taint gpu=yes:NoSchedule',
     ]);
     const tolerant = pod('p', { tolerations: [{ key: 'gpu', operator: 'Exists' }] });
     expect(placed(plan(packingInput({ pods: [tolerant], nodePools })))).toBe(1);
