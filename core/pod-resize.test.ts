@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ContainerStatus, Pod } from '../api/kubernetes.js';
-import { withResizedRequests } from './pod-resize.js';
+import type { Container, ContainerStatus, Pod } from '../api/kubernetes.js';
+import { atLeast, withResizedRequests } from './pod-resize.js';
 
 const pod = (cpu: string, status: Partial<ContainerStatus>, conditions: object[] = []): Pod => ({
   apiVersion: 'v1',
@@ -74,5 +74,23 @@ describe('the requests of a pod with pod-level resources that is resized in plac
     const base = pod('1', {});
     const sum = { ...base, status: has('6', '6') };
     expect(withResizedRequests(sum)).toBe(sum);
+  });
+});
+
+// Rule `scheduling/moved-pods`.
+describe('a pod with pod-level resources, as its template creates it again', () => {
+  const asks = { name: 'c', resources: { requests: { cpu: '1' } } };
+  const limits = { cpu: '4' };
+  const again = (container: Container, cpu: string): Pod => {
+    const base = pod('1', {});
+    const live = { ...base, spec: { containers: [container], resources: { requests: { cpu }, limits } } };
+    return atLeast(live, { containers: [container], resources: { limits } });
+  };
+  test('requests what its containers do, not its pod-level limits', () => {
+    expect(again(asks, '1').spec.resources?.requests).toEqual({ cpu: '1' });
+  });
+
+  test('requests its pod-level limits where no container asks', () => {
+    expect(again({ name: 'c' }, '1').spec.resources?.requests).toEqual({ cpu: '4' });
   });
 });

@@ -1,6 +1,7 @@
 import type { Container, ContainerStatus, Pod, PodSpec, ResourceList } from '../api/kubernetes.js';
 import { QuantityError, parseResource } from './quantities.js';
 import { lookUp } from './own.js';
+import { podLevelRequests } from './pod-level-requests.js';
 
 /** Requests of a container, or of a pod as a whole. */
 type Resized = Pick<Container, 'resources'>;
@@ -49,7 +50,7 @@ export function atLeast(pod: Pod, template: PodSpec): Pod {
       ),
     );
   const { containers: own, initContainers: first = [] } = pod.spec;
-  const spec = withMore(pod.spec, template);
+  const spec = withMore(pod.spec, template, podLevelRequests);
   const containers = whole(own, template.containers);
   const initContainers = whole(first, template.initContainers);
   const isLarger =
@@ -59,11 +60,15 @@ export function atLeast(pod: Pod, template: PodSpec): Pod {
   return isLarger ? { ...pod, spec: { ...spec, containers, ...(pod.spec.initContainers && { initContainers }) } } : pod;
 }
 
-function withMore<T extends { resources?: Container['resources'] }>(own: T, other: T | undefined): T {
+function withMore<T extends { resources?: Container['resources'] }>(
+  own: T,
+  other: T | undefined,
+  requestsOf: (of: T) => ResourceList = ({ resources }) => ({ ...resources?.limits, ...resources?.requests }),
+): T {
   if (other?.resources === undefined) return own;
-  const [live, asked] = [own, other].map(({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
-  const requests = most([live!, asked!]);
-  return isSame(live!, requests) ? own : { ...own, resources: { ...own.resources, requests } };
+  const live = requestsOf(own);
+  const requests = most([live, requestsOf(other)]);
+  return isSame(live, requests) ? own : { ...own, resources: { ...own.resources, requests } };
 }
 
 function withStatus<T extends Resized>(

@@ -1,6 +1,7 @@
 import type { Container, PodSpec, ResourceList } from '../../api/kubernetes.js';
 import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
+import { podLevelRequests } from '../../core/pod-level-requests.js';
 
 /** Parses quantities, each distinct one once. Throws `QuantityError`, which names the resource. */
 export class QuantityReader {
@@ -27,14 +28,7 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
   const total: Amounts = new Map();
   for (const container of spec.containers) add(total, requestsOf(container, quantities));
   if (spec.initContainers !== undefined) addInitContainers(total, spec.initContainers, quantities);
-  if (spec.resources !== undefined) {
-    const { requests, limits } = spec.resources;
-    for (const [name, amount] of read(requests, quantities)) total.set(name, amount);
-    // Default requests as set by the API server: from the containers, or from the pod-level limits.
-    for (const [name, amount] of read(limits, quantities)) {
-      if (lookUp(requests, name) === undefined && !total.has(name)) total.set(name, amount);
-    }
-  }
+  for (const [name, amount] of read(podLevelRequests(spec), quantities)) total.set(name, amount);
   if (spec.overhead !== undefined) add(total, read(spec.overhead, quantities));
   total.set('pods', 1);
   return total;
