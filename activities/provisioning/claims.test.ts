@@ -205,7 +205,12 @@ describe('planning and creating claims', () => {
         'its spread puts it',
         {
           topologySpreadConstraints: [
-            { maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} },
+            {
+              maxSkew: 1,
+              topologyKey: labels.zone,
+              whenUnsatisfiable: 'DoNotSchedule',
+              labelSelector: { matchLabels: { app: 'zonal' } },
+            },
           ],
         },
       ],
@@ -221,7 +226,8 @@ describe('planning and creating claims', () => {
         spec: { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [isZone] }] } } },
       });
       const made = pod('zonal', '1');
-      world.kube.put('Pod', { ...made, spec: { ...made.spec, ...spec } });
+      const metadata = { ...made.metadata, labels: { app: 'zonal' } };
+      world.kube.put('Pod', { ...made, metadata, spec: { ...made.spec, ...spec } });
       refuse((name) => name === 'preferred', denied);
       expect(await create('chain/1/0')).toMatchObject({
         resting: [{ nodePool: 'preferred', pods: ['default/zonal'] }],
