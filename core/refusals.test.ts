@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
-import { claimRefusalsOn, refusalsOn, whyBackedOff, withRefusal, type Refusal, type Refusing } from './refusals.js';
+import { claimRefusalsOn, refusalsOn, whyNotPlanned, withRefusal, type Refusal, type Refusing } from './refusals.js';
 
 const minute = 60_000;
 const at = Date.parse('2026-01-05T12:00:00Z');
@@ -64,10 +64,10 @@ describe('NodeClaims refused by the API server', () => {
 
   test('a refusal is reported with the answer of the API server', () => {
     const [refusal] = withRefusal([], { ...ofClaims, message: 'policy x denied request' }, at);
-    expect(whyBackedOff(refusal!, at)).toBe(
+    expect(whyNotPlanned(refusal!, at)).toBe(
       'backs off until 2026-01-05T12:00:10Z, because the API server refused a NodeClaim: policy x denied request',
     );
-    expect(whyBackedOff(refusal!, refusal!.until)).toBeUndefined();
+    expect(whyNotPlanned(refusal!, refusal!.until)).toBeUndefined();
   });
 
   test('a refusal is forgotten when the NodePool changes, and after ten minutes; that of kube-scheduler stays', () => {

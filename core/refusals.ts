@@ -105,7 +105,7 @@ export function withRefusal(list: readonly Refusal[], refusing: Refusing, now: n
 }
 
 /** Why no NodeClaim is planned after a refusal by the API server; undefined if allowed. */
-export function whyBackedOff({ until, message }: Pick<Refusal, 'until' | 'message'>, now: number): string | undefined {
+export function whyNotPlanned({ until, message }: Pick<Refusal, 'until' | 'message'>, now: number): string | undefined {
   return until <= now
     ? undefined
     : `backs off until ${timeText(until)}, because the API server refused a NodeClaim: ${message}`;

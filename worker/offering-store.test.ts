@@ -23,6 +23,7 @@ function ledger(remembered: () => readonly RememberedRefusal[] | Error) {
     signal: ({ name }: { name: string }) => Promise.resolve(void sent.push({ signal: name, count: 1 })),
   };
   const client = {
+    options: { namespace: 'test' },
     connection: { withDeadline: (_: number, action: () => unknown) => action() },
     workflow: {
       getHandle: () => handle,

@@ -4,7 +4,7 @@ import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
 import { hashText } from '../../core/hash.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
 import type { NewObject } from '../../kube/port.js';
-import { refusals, type Pause, type PauseScope, type Refusal } from '../../workflows/messages.js';
+import { refusals, type Pause, type PauseScope, type OrderRefusal } from '../../workflows/messages.js';
 import type { PauseActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { isPauseOver, pauseObjects, pausesInForce, scopeOfPause } from '../../cluster/pauses.js';
@@ -95,7 +95,7 @@ async function existing(deps: Deps): Promise<readonly DisruptionPause[]> {
   throw refusal(refusals.notInstalled, 'the cluster has no kind DisruptionPause: install it (stowage crds)');
 }
 
-const refusal = (type: Refusal, message: string): ApplicationFailure =>
+const refusal = (type: OrderRefusal, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });
 
 function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionPause> {

@@ -4,7 +4,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { isProtectedLabel } from '../../api/karpenter/requirement-rules.js';
 import { annotations, labels } from '../../api/labels.js';
-import { claimRefusalsOn, podShape, refusalsOn, whyBackedOff } from '../../core/refusals.js';
+import { claimRefusalsOn, podShape, refusalsOn, whyNotPlanned } from '../../core/refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/text.js';
@@ -118,7 +118,7 @@ function causeOf(conditions: readonly Condition[]): string | undefined {
 function whyRests(pool: NodePool, now: number): string | undefined {
   const { annotations: own, generation } = pool.metadata;
   const refusal = claimRefusalsOn(pool, now).find(({ shape }) => shape === '');
-  const why = refusal && whyBackedOff(refusal, now);
+  const why = refusal && whyNotPlanned(refusal, now);
   return why ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
 }
 
@@ -135,7 +135,7 @@ export function shapeRefusals(nodePools: readonly NodePool[], now: number): (pod
   const byShape = new Map<string, { pools: Map<string, string>; nodes: Set<string> }>();
   for (const pool of nodePools) {
     for (const refusal of refusalsOn(pool, now)) {
-      const why = refusal.by === 'api-server' ? whyBackedOff(refusal, now) : undefined;
+      const why = refusal.by === 'api-server' ? whyNotPlanned(refusal, now) : undefined;
       const ofShape = byShape.get(refusal.shape) ?? { pools: new Map<string, string>(), nodes: new Set<string>() };
       if (why !== undefined) ofShape.pools.set(nameOf(pool), `for this pod it ${why}`);
       for (const node of refusal.nodes) ofShape.nodes.add(node);

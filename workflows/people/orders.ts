@@ -1,13 +1,13 @@
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation, log } from '@temporalio/workflow';
 import { setSignalHandler, setUpdateHandler } from '../handlers.js';
-import type { Order, Refusal } from '../messages.js';
+import type { Order, OrderRefusal } from '../messages.js';
 import { refusals } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** A typed failure for validators of updates. */
-export function refuse(type: Refusal, message: string): ApplicationFailure {
+export function refuse(type: OrderRefusal, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
 

@@ -113,7 +113,7 @@ export const refusals = {
   notAuthorised: 'NotAuthorised',
 } as const;
 
-export type Refusal = (typeof refusals)[keyof typeof refusals];
+export type OrderRefusal = (typeof refusals)[keyof typeof refusals];
 
 export const approveSignal = defineSignal<[Order]>('approve');
 export const rejectSignal = defineSignal<[Order]>('reject');
