@@ -96,7 +96,9 @@ describe('kwok', () => {
     if (!first.ok) throw new Error('refused');
     const name = first.value.instanceId;
     await kube.patch('Node', { name }, { metadata: { finalizers: ['karpenter.sh/termination'] } });
-    await provider.terminate(first.value.providerId);
+    expect(await provider.terminate(first.value.providerId)).toBe('terminating');
+    // The Node stays until its finalizer is removed, which waits for the end of the instance.
+    expect(await provider.terminate(first.value.providerId)).toBe('gone');
     expect(await kube.list('Node')).toHaveLength(1);
     expect(await provider.get(first.value.providerId)).toBeUndefined();
     expect(await provider.list()).toEqual([]);

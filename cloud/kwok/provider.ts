@@ -13,7 +13,7 @@ import type { KubeClient } from '../../kube/port.js';
 import type { CloudInstance, CloudProvider, LaunchedInstance, LaunchRequest, NodeClass } from '../port.js';
 import { kwokWellKnownLabels, offeringLabels } from './catalogue.js';
 import { messageOf } from '../../core/error-message.js';
-import { nameOf } from '../../core/names.js';
+import { isDeleting, nameOf } from '../../core/names.js';
 
 interface KwokOptions {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
@@ -109,8 +109,9 @@ class KwokProvider implements CloudProvider {
     const name = providerId.slice(prefix.length);
     if (this.starting.delete(name)) return 'terminating';
     const { kube } = this.options;
-    const marked = await kube.patch('Node', { name }, { metadata: { annotations: { [terminated]: 'true' } } });
-    if (marked.outcome === 'gone') return 'gone';
+    const node = await kube.get('Node', { name });
+    if (node === undefined || (isTerminated(node) && isDeleting(node))) return 'gone';
+    await kube.patch('Node', { name }, { metadata: { annotations: { [terminated]: 'true' } } });
     await kube.delete('Node', { name });
     return 'terminating';
   }
