@@ -144,7 +144,7 @@ class Simulation {
         isRestored: () => invariants.budgets.isExcused,
         onDelete: (claimName) => invariants.noteOwnDeletion(claimName),
       }),
-      watchSilentMs: 10 * minuteMs,
+      watchSilentMs: 45_000,
       placed: this.placed,
       elects: (plan.processes ?? 1) > 1,
       onCall: this.onCall,
