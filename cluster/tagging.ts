@@ -19,7 +19,7 @@ const mostAtATime = 100;
 const mostFailures = 10;
 const longestMessage = 300;
 
-export type TagInstanceResult =
+type TagInstanceResult =
   | { readonly state: 'tagged' | 'gone' }
   /** `isOfAll`: calls for other instances would fail too. */
   | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };

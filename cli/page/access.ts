@@ -13,7 +13,7 @@ const rights = [
 const keptMs = 60_000;
 const mostKept = 1000;
 
-export type Access =
+type Access =
   { readonly allowed: true } | { readonly allowed: false; readonly status: 401 | 403; readonly why: string };
 
 const allowed: Access = { allowed: true };

@@ -181,7 +181,7 @@ const nextText = (next: StatusReport['nextWindow']): string =>
   next === undefined ? '' : `${next.at === undefined ? '' : `${timeText(Date.parse(next.at))}: `}${next.why}`;
 
 /** What a person should decide or repair, questions first. */
-export function needsOf({ workflows, stuck, problems, declined }: StatusReport): PageNeed[] {
+function needsOf({ workflows, stuck, problems, declined }: StatusReport): PageNeed[] {
   return [
     ...workflows.filter(({ awaitingApproval }) => awaitingApproval).map(questionOf),
     ...workflows.filter(({ blockedBy, awaitingApproval }) => blockedBy !== '' && !awaitingApproval).map(drainOf),

@@ -119,7 +119,7 @@ function nodesOf({ name, report: { pools, claims }, podsByNode }: PoolKnown): st
   ];
 }
 
-export function budgetText({ reason, allowed, disrupting, total, ruledBy, changesAt }: BudgetView): string {
+function budgetText({ reason, allowed, disrupting, total, ruledBy, changesAt }: BudgetView): string {
   const rule = ruledBy === undefined ? '' : ` (${ruledBy})`;
   const change = changesAt === undefined ? '' : `; that changes at ${timeText(changesAt)}`;
   return `${reason}: ${allowed} of ${counted(total, 'node')} may be disrupted now${rule}, ${disrupting} being disrupted${change}`;

@@ -20,7 +20,7 @@ export interface Application<A extends Applicant = Applicant> {
   readonly together?: boolean;
 }
 
-export interface AdmissionContext extends LimitsContext {
+interface AdmissionContext extends LimitsContext {
   readonly pools: ReadonlyMap<string, NodePool>;
   /** The nodes that budgets count, by NodePool (budgets/counted-nodes); claimed nodes count as disrupting. */
   readonly counts: ReadonlyMap<string, PoolCount>;
@@ -44,7 +44,7 @@ interface RefusedApplicant {
   readonly gone?: true;
 }
 
-export interface AdmissionDecision<A extends Applicant = Applicant> {
+interface AdmissionDecision<A extends Applicant = Applicant> {
   readonly id: string;
   readonly granted: readonly A[];
   readonly refused: readonly RefusedApplicant[];

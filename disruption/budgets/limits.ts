@@ -141,7 +141,7 @@ function windowsFor(
  * others wait for an open window. Each time of the schedule begins a new period, and the quota of every open window
  * applies: it counts the disruptions since then for the reasons of the window.
  */
-export function windowBound(
+function windowBound(
   windows: readonly MaintenanceWindow[] | undefined,
   reason: DisruptionReason,
   { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
@@ -175,7 +175,7 @@ export function windowBound(
  * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period
  * that ends now matters, since no disruption lies after it.
  */
-export function rateBound(
+function rateBound(
   rates: readonly DisruptionRate[] | undefined,
   reason: DisruptionReason,
   { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },

@@ -99,7 +99,7 @@ function blockingBudgetOf(pod: Pod, context: CandidateContext): string | undefin
 }
 
 /** The eviction API refuses pods with two PodDisruptionBudgets, and pods whose budget allows no disruption now. */
-export function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
+function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
   if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(fullName).sort().join(', ')})`;
   const [only] = binding;
   if (only === undefined || (only.status?.disruptionsAllowed ?? 0) > 0) return undefined;

@@ -7,7 +7,7 @@ import { type CandidateContext, disruptionCost, type NodeView, whyNotCandidate }
 import { consolidatableAt } from './consolidatable.js';
 import { nameOf } from '../../core/names.js';
 
-export interface EmptinessDecision {
+interface EmptinessDecision {
   /** Nodes to remove now, highest saving first. */
   readonly remove: readonly NodeView[];
   /** Why NodePools keep empty nodes, in words. */

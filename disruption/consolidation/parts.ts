@@ -3,7 +3,7 @@ import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 
 /** Nodes whose pods share launches with each other, and with no other node. */
-export interface CandidateGroup {
+interface CandidateGroup {
   readonly nodes: readonly FleetNode[];
   /** The price of the nodes less that of their launches, dollars per hour. */
   readonly saving: number;

@@ -14,7 +14,7 @@ import { lookUp } from '../../core/own.js';
 const typeMayMissForMs = 3_600_000;
 
 /** What a claim is compared with, evaluated in this order until the first reason. */
-export interface DriftSources {
+interface DriftSources {
   readonly pool: NodePool;
   /** The catalogue of the pool; undefined if it cannot be read, or need not be checked again yet. */
   readonly catalogue: () => Promise<readonly InstanceType[] | undefined>;

@@ -2,7 +2,7 @@ import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
 import { nodesOf } from '../budgets/limits/past-disruptions.js';
 
 /** The outcomes of the nodes of a rollout so far. */
-export interface RolloutTally {
+interface RolloutTally {
   readonly replaced: number;
   readonly failed: number;
 }

@@ -19,7 +19,7 @@ export interface PoolRules {
   readonly approval: (reason: DisruptionReason) => Approval | undefined;
 }
 
-export interface Approval {
+interface Approval {
   readonly timeoutMs: number;
   readonly onTimeout: 'Approve' | 'Reject';
 }

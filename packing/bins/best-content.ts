@@ -2,7 +2,7 @@ import { mostOf, type Contents } from './contents.js';
 import { RestBounds } from './rest-bounds.js';
 
 /** The best content found for one bin, and an upper bound of the worth of any content. */
-export interface BestContent {
+interface BestContent {
   /** Upper bound: no content is worth more. */
   readonly most: number;
   /** Undefined where no content worth more than the floor was found. */

@@ -3,7 +3,7 @@ import { hasBit } from './bits.js';
 import type { SearchOrder } from './search-order.js';
 import type { BinProblem } from './problem.js';
 
-export interface MergedItems {
+interface MergedItems {
   /** By item of the problem: its merged item. */
   readonly of: Int32Array;
   readonly members: number[][];

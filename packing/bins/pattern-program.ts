@@ -24,7 +24,7 @@ const leastGain = 1.0005;
 const dualsBeforeShare = 0.5;
 
 /** Possible content of a bin: whole pods that caps and conflicts admit together. */
-export interface Pattern {
+interface Pattern {
   readonly offer: number;
   readonly items: Int32Array;
   readonly pods: Int32Array;

@@ -1,7 +1,7 @@
 import { mostOf, type Contents } from './contents.js';
 
 /** Items that may be added to a bin, in the order of trial. */
-export interface BinItems {
+interface BinItems {
   readonly items: Int32Array;
   /** How many pods of each fit alone. */
   readonly fits: Int32Array;

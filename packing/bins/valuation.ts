@@ -2,7 +2,7 @@ import type { CompiledProblem } from './compile.js';
 import type { LimitUsage } from './limits.js';
 
 /** Values of the offers of one set, by index in `offersOfSet[set]`. */
-export interface SetValues {
+interface SetValues {
   /** Worth of each resource of each offer: `value[k * dims + d]`. */
   readonly value: Float64Array;
   /** By block of offers: the highest worth per price of a full bin. */

@@ -14,7 +14,7 @@ const builtShare = 0.4;
 /** For a packing within this ratio of its target no linear program is solved. */
 const nearlyThere = 1.01;
 
-export interface FirstPacking {
+interface FirstPacking {
   readonly groups: readonly BinGroup[];
   /** The items to pack, and the number of pods. */
   readonly items: Int32Array;

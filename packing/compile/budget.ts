@@ -15,7 +15,7 @@ import { namespaceOf, fullName } from '../../core/names.js';
  * plan.
  */
 
-export interface TermLimits {
+interface TermLimits {
   /** The terms of a pass beyond one for each usual pod. */
   readonly pass: number;
   /** The terms that a namespace may use if other namespaces have fewer than twice as many usual pods. */
@@ -40,14 +40,14 @@ const strangeFactor = 16;
 /** A term about a topology key with very many values counts once for each group of so many values. */
 const valuesPerTerm = 32;
 
-export interface TermsAdmission {
+interface TermsAdmission {
   readonly admitted: readonly Pod[];
   readonly deferred: readonly Pod[];
   /** Where the next pass continues; undefined if every pod has been considered. */
   readonly resume: Resume | undefined;
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly resume?: Resume | undefined;
   /**
    * Pods (`namespace/name`) that the caller asks about: they are planned in this pass, up to the terms of a simulation.

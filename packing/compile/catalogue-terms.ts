@@ -14,7 +14,7 @@ export interface Terms {
   readonly tests: Tests;
 }
 
-export interface Entry {
+interface Entry {
   readonly offering: Offering;
   readonly terms: Terms;
 }

@@ -29,7 +29,7 @@ interface ClassOptions {
 }
 
 /** The requests of pods, interned. */
-export interface Demand {
+interface Demand {
   readonly index: number;
   readonly amounts: ReadonlyMap<string, number>;
   /** The quantity that cannot be parsed, if any. */

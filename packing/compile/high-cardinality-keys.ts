@@ -98,7 +98,7 @@ function mostValues({ spec }: Pick<Pod, 'spec'>, highCardinality: HighCardinalit
 }
 
 /** Anti-affinity of a running pod with a high-cardinality topology key. */
-export interface RunningAntiAffinity {
+interface RunningAntiAffinity {
   readonly pod: Pod;
   readonly term: PodAffinityTerm;
 }

@@ -22,7 +22,7 @@ export interface Launchable {
 }
 
 /** Additional conditions on the types of a NodeClaim. */
-export interface LaunchableOptions {
+interface LaunchableOptions {
   /** Keys (by index) for which the offerings must equal the row. */
   readonly alike: readonly number[];
   /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */

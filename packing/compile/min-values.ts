@@ -55,7 +55,7 @@ export function meetsMinValues(types: readonly InstanceType[], rule: MinValuesRu
   return distinctValues(types, rule).size >= rule.atLeast;
 }
 
-export interface Sized {
+interface Sized {
   readonly type: InstanceType;
   readonly capacity: Float64Array;
 }

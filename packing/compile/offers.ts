@@ -10,7 +10,7 @@ import type { Profile, Row, Universe } from './universe.js';
 import { lookUp } from '../../core/own.js';
 
 /** The capacity for pods on the instance types of one profile, and which types are worth buying. */
-export interface ProfileOffers {
+interface ProfileOffers {
   /** Indices of the DaemonSets that run on such a node. */
   readonly daemons: readonly number[];
   /** Their overhead. */

@@ -12,7 +12,7 @@ import { nameOf } from '../../core/names.js';
 
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
-export interface Overlaid {
+interface Overlaid {
   readonly catalogues: Catalogues;
   /** Refused overlays by name: another overlay of the same weight sets the same value (node-overlays/conflicts). */
   readonly conflicts: ReadonlyMap<string, string>;

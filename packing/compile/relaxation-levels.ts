@@ -32,7 +32,7 @@ export interface Level {
 export const hasPodAffinity = ({ affinity, preferredAffinity }: Level): boolean =>
   affinity.length + preferredAffinity.length > 0;
 
-export interface RelaxationOptions {
+interface RelaxationOptions {
   readonly ignorePreferences: boolean;
   /** Whether some NodePool template or node has a PreferNoSchedule taint. */
   readonly preferredTaints: boolean;

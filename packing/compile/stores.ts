@@ -24,7 +24,7 @@ import { nameOf } from '../../core/names.js';
  */
 
 /** Values computed from the catalogues of the NodePools for the label keys of a pass. */
-export interface CatalogueStore {
+interface CatalogueStore {
   readonly pools: readonly Pool[];
   readonly universe: Universe;
   /** Capacities by the overhead of DaemonSets. */
@@ -32,7 +32,7 @@ export interface CatalogueStore {
 }
 
 /** Capacities for pods of everything in a store. */
-export interface CatalogueSupply {
+interface CatalogueSupply {
   readonly offers: Offers;
   readonly launchables: Launchables;
 }

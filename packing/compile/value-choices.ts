@@ -8,7 +8,7 @@ import type { Tests } from './catalogue-terms.js';
 export const anyValue: Requirement = { complement: true, values: [], absent: true };
 
 /** Possible values of a label, one for each class of values, with a number that identifies these classes. */
-export interface Candidates {
+interface Candidates {
   readonly list: readonly LabelCandidate[];
   readonly number: number;
 }

@@ -20,7 +20,7 @@ import type { CompiledNode } from './nodes.js';
 import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
 
 /** The requirements of a pod's volumes on its node (volumes/node-needs). */
-export interface VolumeNeeds {
+interface VolumeNeeds {
   /** Alternatives for the node, of which one must be satisfied; empty if the volumes are accessible anywhere. */
   readonly alternatives: readonly Requirements[];
   /** Why no node can run the pod yet. */

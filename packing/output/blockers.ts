@@ -33,7 +33,7 @@ import type { Blocker, Cause } from '../types.js';
 import { nameOf } from '../../core/names.js';
 
 /** The input of blockers. */
-export interface BlockerContext {
+interface BlockerContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   /** Remaining limits after the plan. */
@@ -41,7 +41,7 @@ export interface BlockerContext {
 }
 
 /** What placement found out about pods of a class. */
-export interface KnownTopology {
+interface KnownTopology {
   /** The topology rule that excluded the last of them, if one did. */
   readonly known: Blocker | undefined;
   /** Whether their topology rules admit a domain; if so, a limit keeps them out of it. */

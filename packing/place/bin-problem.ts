@@ -8,7 +8,7 @@ import { minValuesRulesOf } from '../compile/min-values.js';
 import { rowUse, type PoolLimit } from '../compile/pool-limits.js';
 import { rulingPolicy } from '../compile/node-costs.js';
 
-export interface NumberedProblem {
+interface NumberedProblem {
   readonly problem: BinProblem;
   /** By offer: its row in the universe. */
   readonly rowOfOffer: readonly number[];

@@ -10,7 +10,7 @@ import { selectsOwn } from './host-rules.js';
 import { removeFrom, type NodeState } from './node-states.js';
 import type { Member } from './part.js';
 
-export interface Balance {
+interface Balance {
   readonly universe: Universe;
   readonly space: KeySpace;
   readonly book: RuleBook;

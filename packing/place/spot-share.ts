@@ -19,7 +19,7 @@ export interface SpotChoice {
   readonly onDemand: number | undefined;
 }
 
-export type Share = 'spot' | 'on-demand';
+type Share = 'spot' | 'on-demand';
 
 /**
  * The spot ratio of a NodePool: that of the policy with the highest weight that selects it; of equal weights the first

@@ -21,7 +21,7 @@ const rulesWithoutSearch = 20 * rulesOfMove;
 const fullSearchGap = 0.2;
 const leastShare = 0.05;
 
-export interface SearchAim {
+interface SearchAim {
   /** A price near enough to the lower bound; undefined where only unplaced pods matter. */
   readonly target: number | undefined;
   /** How many topology rules select a pod, on average: the work of a move grows with it. */

@@ -6,7 +6,7 @@ export interface OutageAwareTimeoutState {
   readonly backAt?: number;
 }
 
-export interface OutageAwareTimeoutOptions {
+interface OutageAwareTimeoutOptions {
   /** The timeout, milliseconds, outages apart. */
   readonly allowedMs: number;
   /** Interval of the checks while everything works, milliseconds. */

@@ -12,7 +12,7 @@ import type { Progress } from '../progress.js';
 import { Waits } from './waits.js';
 import type { WaitEnd } from './waits.js';
 
-export interface OversightOptions {
+interface OversightOptions {
   /** The hold carried over from the run before. */
   readonly heldBy?: HoldOrder;
   /** Handles `expedite` at any time; without it the order is accepted only during `wait`. */

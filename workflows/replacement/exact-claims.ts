@@ -13,7 +13,7 @@ import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
 /** What to launch, and whether pods are planned onto it, so that `provision` has to reserve the room. */
-export type ExactPlan = Pick<Decision, 'replacements' | 'typeLists'> & { readonly forPods: boolean };
+type ExactPlan = Pick<Decision, 'replacements' | 'typeLists'> & { readonly forPods: boolean };
 
 /**
  * Launches exactly the NodeClaims that a decision names (commands/replacements-first, commands/replacements-stay) and

@@ -10,7 +10,7 @@ export interface Box {
   readonly height: number;
 }
 
-export interface PodBox extends Box {
+interface PodBox extends Box {
   /** Index into the snapshot's workloads; -1 for DaemonSet pods. */
   readonly workload: number;
 }
