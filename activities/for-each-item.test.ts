@@ -7,15 +7,15 @@ import { forEachItem } from './for-each-item.js';
 import { quiet } from '../test/builders/activity-world.js';
 
 const unanswered = new DomainError('Unavailable', 'failed calling webhook', { status: 503 });
-const nobody = new DomainError('Unavailable', 'connection refused');
+const refused = new DomainError('Unavailable', 'connection refused');
 
 /** In attempt `number`, of items none of which is answered. */
 const inAttempt = async (number: number, items: readonly string[], asked: Error | undefined): Promise<unknown> => {
   const get = (() => (asked === undefined ? Promise.resolve(undefined) : Promise.reject(asked))) as never;
   const deps = { log: silentLog, kube: { get } as unknown as ActivityDeps['kube'] };
   const work = (): Promise<void> => Promise.reject(unanswered);
-  const told = { what: 'a write', nameOf: (item: string) => item };
-  const run = async (): Promise<unknown> => forEachItem(deps, items, work, told);
+  const what = { what: 'a write', nameOf: (item: string) => item };
+  const run = async (): Promise<unknown> => forEachItem(deps, items, work, what);
   return new MockActivityEnvironment({ attempt: number }, quiet).run(run);
 };
 
@@ -38,6 +38,6 @@ describe.each([1, 2])('where none of %d items succeeds', (count) => {
   });
 
   test('it stays an outage while nothing answers, whatever the attempt', async () => {
-    await expect(inAttempt(100, items, nobody)).rejects.toThrow('failed calling webhook');
+    await expect(inAttempt(100, items, refused)).rejects.toThrow('failed calling webhook');
   });
 });

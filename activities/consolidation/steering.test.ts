@@ -116,7 +116,7 @@ describe('steering of evicted pods by taints', () => {
   // Rule `invariants/failures-are-contained`.
   test.each([
     ['an admission policy refuses', new DomainError('Denied', 'policy says no', { status: 403 })],
-    ['nobody answers for', new DomainError('Unavailable', 'timeout')],
+    ['without an answer', new DomainError('Unavailable', 'timeout')],
   ])('a node that %s does not stop the others, and is reported until its taint is removed', async (_, error) => {
     for (const name of ['a', 'b', 'c']) putNode(name);
     await world.synced();

@@ -59,7 +59,7 @@ describe('disruption activities on a cluster', () => {
   };
   const candidates = async (): Promise<readonly Candidate[]> =>
     (await activities.findDisruptions(nothing)).commands.flatMap((command) => command.candidates);
-  /** An admission policy that lets nobody write the node. */
+  /** An admission policy that refuses writes of the node. */
   const refuse = (node: string): void => {
     const patch = world.kube.patch.bind(world.kube);
     const denied = new DomainError('Denied', 'policy says no', { status: 403 });

@@ -331,7 +331,7 @@ describe('findDisruptions', () => {
     await touch('a', 15);
     await touch('b', 15);
     expect((await find()).commands).toEqual([]);
-    // Nobody waits for others yet, however long ago they were first planned with.
+    // No node waits for others yet, however long ago they were first planned with.
     world.clock.now += 10_000;
     await touch('b', 19);
     expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 5000 });
@@ -373,7 +373,7 @@ describe('findDisruptions', () => {
     await touch('b', 5);
     const first = await find();
     expect(first.commands).toEqual([]);
-    // What nothing forbids and nobody takes says for what it waits, and since when; until then always the same.
+    // A node that nothing protects and no command removes says for what it waits, and since when; until then always the same.
     const why = `nothing blocks it, and removing it saves something; it waits for node-b to become consolidatable, to go together, from ${timeText(world.clock.now + 25_000)} on (waits since ${timeText(world.clock.now)})`;
     const waits = [{ verdict: 'may go', why, nodes: ['node-a', 'node-b'] }];
     expect(first.details?.waits).toEqual(waits);
@@ -625,20 +625,20 @@ describe('findDisruptions', () => {
       asked += 1;
       return leastPossible(input);
     };
-    const told = async (): Promise<unknown> => {
+    const outcome = async (): Promise<unknown> => {
       const { details } = await find();
       return [details?.capacity, details?.leastPossiblePerHour];
     };
     const prices = { pricePerHour: 0.2, leastPossiblePerHour: 0.06 };
-    expect(await told()).toEqual([[{ nodePool: 'default', nodes: 1, ...prices }], 0.06]);
-    await told();
+    expect(await outcome()).toEqual([[{ nodePool: 'default', nodes: 1, ...prices }], 0.06]);
+    await outcome();
     expect(asked).toBe(1);
 
     putNode('b', [3]);
     const found = await find();
     expect([asked, found.nextCheckAt]).toEqual([1, world.clock.now + 15_000]);
     world.clock.now += 15_000;
-    expect(await told()).toEqual([
+    expect(await outcome()).toEqual([
       [{ nodePool: 'default', nodes: 2, pricePerHour: 0.4, leastPossiblePerHour: 0.061538 }],
       0.061538,
     ]);
@@ -646,7 +646,7 @@ describe('findDisruptions', () => {
     putNode('c', [3]);
     world.clock.now += 15_000;
     packer.leastPossible = () => Promise.reject(new Error('the thread died'));
-    expect(await told()).toEqual([[{ nodePool: 'default', nodes: 3, pricePerHour: 0.6 }], undefined]);
+    expect(await outcome()).toEqual([[{ nodePool: 'default', nodes: 3, pricePerHour: 0.6 }], undefined]);
   });
 
   test('a pause that was replaced by another one no longer counts', async () => {
@@ -951,7 +951,7 @@ describe('findDisruptions', () => {
       { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: at(60) },
     ];
     test.each([
-      ['drift asks nobody', ['Empty']],
+      ['drift needs no approval', ['Empty']],
       ['both ask', ['Empty', 'Drifted']],
     ])(
       'a question about an empty node does not keep it from drift: %s (people/drift-before-empty)',
@@ -1027,7 +1027,7 @@ describe('findDisruptions', () => {
       expect((await find({ commands: [validated] })).moot).toBeUndefined();
     });
 
-    test('during a pause nobody is asked, and approved commands wait for its end', async () => {
+    test('during a pause no question is asked, and approved commands wait for its end', async () => {
       putNode('a', [2]);
       asks(['Underutilized']);
       const pauses = [{ scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' }] as const;
@@ -1165,7 +1165,7 @@ describe('findDisruptions', () => {
 
   // Rules `surfaces/one-reason`, `events/of-nodes-not-disrupted`: `status` asks for `stays`, `why` for `explainNode`.
   describe('reporting nodes that could be disrupted and stay', () => {
-    const told = (name: string): string[] =>
+    const outcome = (name: string): string[] =>
       world.events
         .filter(({ regarding }) => regarding.name === name)
         .map(({ regarding: { kind }, reason, message }) => `${kind} ${reason}: ${message}`);
@@ -1180,8 +1180,8 @@ describe('findDisruptions', () => {
       const why = 'budget 0 allows no more for Underutilized';
       expect(details?.stays).toEqual([{ why, nodes: ['node-a', 'node-b'] }]);
       expect(await whyNode('node-a')).toBe(why);
-      expect(told('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
-      expect(told('a')).toEqual([`NodeClaim DisruptionBlocked: Not disrupted: ${why}`]);
+      expect(outcome('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
+      expect(outcome('a')).toEqual([`NodeClaim DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
     test('the result of removing the node is reported in the same way', async () => {
@@ -1192,7 +1192,7 @@ describe('findDisruptions', () => {
       const { details } = await find();
       const why = await whyNode('node-a');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
-      expect(told('node-a')).toEqual([`Node Unconsolidatable: Not disrupted: ${why}`]);
+      expect(outcome('node-a')).toEqual([`Node Unconsolidatable: Not disrupted: ${why}`]);
     });
 
     const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
@@ -1282,7 +1282,7 @@ describe('findDisruptions', () => {
       expect(why).toMatch(says);
       expect(verdict).toBe('stays');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
-      expect(told('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
+      expect(outcome('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
     test('a node that is disrupted, not yet consolidatable, or in turn for drift is not reported', async () => {
@@ -1300,7 +1300,7 @@ describe('findDisruptions', () => {
         verdict: 'may go',
         why: 'it has drifted: it is replaced in its turn',
       });
-      expect(told('node-c')).toEqual([]);
+      expect(outcome('node-c')).toEqual([]);
     });
 
     // Rule `consolidation/rolling-updates`.
@@ -1324,7 +1324,7 @@ describe('findDisruptions', () => {
       const why = await whyNode('node-a');
       expect(why).toMatch(/pods of StatefulSet default\/db came or left/);
       expect(details?.stays).toEqual(isSaid ? [{ why, nodes: ['node-a'] }] : []);
-      expect(told('node-a')).toEqual(isSaid ? [`Node DisruptionBlocked: Not disrupted: ${why}`] : []);
+      expect(outcome('node-a')).toEqual(isSaid ? [`Node DisruptionBlocked: Not disrupted: ${why}`] : []);
     });
 
     test('as many as a payload holds are listed, the rest is counted', async () => {
@@ -1422,8 +1422,8 @@ describe('findDisruptions', () => {
 
         expect(goingNodes(found)).toEqual(['node-b']);
         expect(found.held[0]?.why).toContain('Node node-bad cannot be read and is left alone');
-        const told = world.events.filter(({ reason }) => reason === 'LeftOut');
-        expect(told.map(({ regarding }) => [regarding.kind, regarding.name])).toEqual([['Node', 'node-bad']]);
+        const outcome = world.events.filter(({ reason }) => reason === 'LeftOut');
+        expect(outcome.map(({ regarding }) => [regarding.kind, regarding.name])).toEqual([['Node', 'node-bad']]);
         expect(found.details?.budgets.find(({ reason }) => reason === 'Drifted')).toMatchObject({
           total: 2,
           disrupting: 1,

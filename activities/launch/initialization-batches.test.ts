@@ -9,7 +9,7 @@ describe('batches of nodes that become initialized', () => {
 
     expect(gathering.waitMs('a', 0)).toBe(300);
     expect(gathering.waitMs('b', 299)).toBe(300);
-    // Whoever asks again keeps nobody waiting for longer.
+    // A second request delays no other.
     expect(gathering.waitMs('a', 300)).toBe(299);
     expect(gathering.isWaiting('a')).toBe(true);
     expect(['a', 'b', 'a'].map((id) => gathering.waitMs(id, 599))).toEqual([0, 0, 0]);

@@ -71,9 +71,9 @@ describe('launching a claim', () => {
     world.kube.put('NodeClaim', { ...made, metadata: { ...made.metadata, labels: own, ownerReferences: [] } });
     await world.synced();
     await launched();
-    const { labels: told = {} } = (await live())!.metadata;
-    expect(told[labels.nodePool]).toBe(nodePool);
-    expect(told[labels.zone]).not.toBeUndefined();
+    const { labels: shown = {} } = (await live())!.metadata;
+    expect(shown[labels.nodePool]).toBe(nodePool);
+    expect(shown[labels.zone]).not.toBeUndefined();
   });
 
   // Rule `launch/refused-writes`.
@@ -107,9 +107,9 @@ describe('launching a claim', () => {
       const allow = refuse('Node');
       const waiting = { state: 'waiting', reason: 'NodeWriteRefused', registered: false };
       await expect(launch.syncNode({ claim })).resolves.toMatchObject(waiting);
-      const told = conditionOf((await live())!.status?.conditions, 'Registered');
-      expect(told).toMatchObject({ status: 'Unknown', reason: 'NodeWriteRefused' });
-      expect(told?.message).toContain('policy says no');
+      const outcome = conditionOf((await live())!.status?.conditions, 'Registered');
+      expect(outcome).toMatchObject({ status: 'Unknown', reason: 'NodeWriteRefused' });
+      expect(outcome?.message).toContain('policy says no');
       allow();
       await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
     });
@@ -132,7 +132,7 @@ describe('launching a claim', () => {
       const pool = await world.kube.get('NodePool', { name: 'default' });
       expect(pool?.metadata.annotations?.[annotations.refusals]).toContain('policy says no');
       const [refusal] = JSON.parse(pool!.metadata.annotations![annotations.refusals]!) as [{ until: number }];
-      // Long enough for its pods to be planned: those that pend are told of every ten seconds.
+      // Long enough for its pods to be planned: pending pods are signalled every ten seconds.
       expect(refusal.until).toBe(world.clock.now + 120_000);
       expect(await live()).toBeUndefined();
     });
@@ -706,7 +706,7 @@ describe('launching a claim', () => {
       const instanceId = (await providerId()).split('/').at(-1)!;
       return interruptions.inspectInstance({ instanceId, kind: 'instance_terminated', at: world.clock.now });
     };
-    const told = (): readonly string[] =>
+    const outcome = (): readonly string[] =>
       world.events.filter(({ reason }) => reason === 'InstanceEnded').map(({ message }) => message);
     const rest = async (): Promise<string | undefined> => {
       const { annotations: own, generation } = (await world.kube.get('NodePool', { name: 'default' }))!.metadata;
@@ -731,7 +731,7 @@ describe('launching a claim', () => {
       await expect(launch.syncNode({ claim })).resolves.toMatchObject(over);
       await launch.failClaim({ claim, reason: 'instance_ended', message: kms.message });
 
-      expect(told()).toEqual([expect.stringContaining('Client.InternalError')]);
+      expect(outcome()).toEqual([expect.stringContaining('Client.InternalError')]);
       await expect(rest()).resolves.toContain('did not register: instance i-1 is terminated: Client.InternalError');
       expect((await live())?.metadata.deletionTimestamp).toBeDefined();
     });
@@ -745,7 +745,7 @@ describe('launching a claim', () => {
       world.cloud.end(await providerId(), kms);
       await notice();
 
-      expect(told()).toEqual([expect.stringContaining('Client.InternalError')]);
+      expect(outcome()).toEqual([expect.stringContaining('Client.InternalError')]);
       await expect(rest()).resolves.toContain('Client.InternalError');
     });
 
@@ -759,7 +759,7 @@ describe('launching a claim', () => {
       world.cloud.end(await providerId(), spot);
       await notice();
 
-      expect(told()).toHaveLength(1);
+      expect(outcome()).toHaveLength(1);
       await expect(rest()).resolves.toBeUndefined();
     });
 
@@ -774,7 +774,7 @@ describe('launching a claim', () => {
         }
       }
       await notice();
-      expect(told()).toEqual([]);
+      expect(outcome()).toEqual([]);
       await expect(rest()).resolves.toBeUndefined();
     });
   });

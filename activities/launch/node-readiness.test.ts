@@ -45,7 +45,7 @@ describe('open labels', () => {
     });
     afterEach(() => world.stop());
 
-    const registered = async (own: Record<string, string>, told: Record<string, string> | undefined) => {
+    const registered = async (own: Record<string, string>, fromInstance: Record<string, string> | undefined) => {
       const made = nodeClaim('c1', {});
       const conditions = [{ type: 'Launched', status: 'True' as const }];
       const metadata = { ...made.metadata, labels: { ...made.metadata.labels, ...own } };
@@ -59,7 +59,7 @@ describe('open labels', () => {
       Object.assign(world.cloud, {
         wellKnownLabels: [partition, hypervisor],
         openLabels: [partition],
-        get: () => Promise.resolve(told === undefined ? undefined : { labels: told }),
+        get: () => Promise.resolve(fromInstance === undefined ? undefined : { labels: fromInstance }),
       });
       const { state } = await createLaunchActivities(world.deps).syncNode({ claim });
       const node = await world.kube.get('Node', { name: 'n1' });
@@ -74,9 +74,14 @@ describe('open labels', () => {
     };
 
     test.each<[string, Record<string, string>, Record<string, string> | undefined, object]>([
-      ['told', { [partition]: '' }, { [partition]: '2' }, { state: 'initialized', node: '2', claim: '2' }],
       [
-        'not told yet',
+        'the instance has it',
+        { [partition]: '' },
+        { [partition]: '2' },
+        { state: 'initialized', node: '2', claim: '2' },
+      ],
+      [
+        'the instance does not have it yet',
         { [partition]: '' },
         {},
         { state: 'waiting', node: 'unregistered', claim: '', registered: ['Unknown', 'RegistrationHookPending'] },
@@ -84,9 +89,9 @@ describe('open labels', () => {
       ['of no instance', { [partition]: '' }, undefined, { state: 'waiting', node: 'unregistered', claim: '' }],
       ['known before', { [partition]: '1' }, { [partition]: '2' }, { state: 'initialized', node: '1', claim: '1' }],
       ['empty for good, as on bare metal', { [hypervisor]: '' }, {}, { state: 'initialized', node: undefined }],
-      ["somebody's own, and empty", { [team]: '' }, {}, { state: 'initialized', node: undefined, claim: undefined }],
-    ])('%s', async (_, own, told, expected) => {
-      expect(await registered(own, told)).toMatchObject(expected);
+      ['of somebody else, and empty', { [team]: '' }, {}, { state: 'initialized', node: undefined, claim: undefined }],
+    ])('%s', async (_, own, fromInstance, expected) => {
+      expect(await registered(own, fromInstance)).toMatchObject(expected);
     });
   });
 });

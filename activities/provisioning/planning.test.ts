@@ -85,18 +85,18 @@ test('pods left to the next pass are not reported as unschedulable, and the next
   put('plain');
 
   const first = await planNodes();
-  const told = (): string[] =>
+  const outcome = (): string[] =>
     world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ regarding }) => regarding.name);
 
   expect(first).toMatchObject({ deferred: 3, unschedulable: 0 });
   expect(first.claims.map(({ podCount }) => podCount)).toEqual([1]);
   const second = await planNodes(first.resume);
   expect(second).toMatchObject({ deferred: 3, unschedulable: 1, resume: { from: 'default/b', isOfOthers: true } });
-  expect(told()).toEqual(['a']);
+  expect(outcome()).toEqual(['a']);
   let { resume } = second;
   for (let passes = 0; resume !== undefined && passes < 4; passes++) ({ resume } = await planNodes(resume));
   expect(resume).toBeUndefined();
-  expect(told()).toEqual(['a', 'b', 'c']);
+  expect(outcome()).toEqual(['a', 'b', 'c']);
 });
 
 test('an object that planning leaves out gets an event, and is in the answer', async () => {
@@ -123,16 +123,16 @@ test('an object that planning leaves out gets an event, and is in the answer', a
 });
 
 test('a pod gets an event that nothing is ready for it after a minute, and the real reason once that is known, neither twice (scheduling/no-ready-node-pool)', async () => {
-  const told = (): readonly (readonly string[] | undefined)[] =>
+  const outcome = (): readonly (readonly string[] | undefined)[] =>
     world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ dedupeBy }) => dedupeBy);
   world.kube.put('NodePool', nodePool('default'));
   put('big', requiring('big'));
   await planNodes();
-  expect(told()).toEqual([]);
+  expect(outcome()).toEqual([]);
   world.clock.now += 60_000;
   await planNodes();
   await planNodes();
-  const [first, second] = told();
+  const [first, second] = outcome();
   expect(first?.[0]).toBe('default/big');
   expect(second).toEqual(first);
 
@@ -143,8 +143,8 @@ test('a pod gets an event that nothing is ready for it after a minute, and the r
     ready(nodePool('default', { template: { ...template, spec: { ...template.spec, taints } } })),
   );
   await planNodes();
-  expect(told()[2]?.[0]).toBe('default/big');
-  expect(told()[2]).not.toEqual(first);
+  expect(outcome()[2]?.[0]).toBe('default/big');
+  expect(outcome()[2]).not.toEqual(first);
 });
 
 const now = Date.parse('2026-01-05T12:00:00Z');

@@ -120,8 +120,8 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     world.kube.remove('NodeClaim', { name: 'c1' });
     expect(await planned()).toEqual(['default/a-0']);
     expect(await plannedBeside('c3')).toEqual([]);
-    const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
-    expect(told.why).toContain(`left it without nodes n-c1, n-c2, n-c3, which were there for it, and says: ${said}`);
+    const outcome = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
+    expect(outcome.why).toContain(`left it without nodes n-c1, n-c2, n-c3, which were there for it, and says: ${said}`);
     after(21 * minute);
     expect(await planned()).toEqual(['default/a-0']);
   });
@@ -151,8 +151,8 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     after(30_000);
     await planned();
     const why = `kube-scheduler left it without node n-c1, which was there for it, and says: ${said}`;
-    const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
-    expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) });
+    const outcome = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
+    expect(outcome).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) });
     const pools = world.kube.objects('NodePool');
     const engine = { workflows: [], missing: [], foreign: [], queues: [], failed: [], paused: [] };
     const found = findStuck({ now: world.clock.now, loops: [], pods: [], pools, engine });

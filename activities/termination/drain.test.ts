@@ -785,7 +785,7 @@ describe('terminating a node', () => {
     expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 1, forced, deadline: world.clock.now });
   });
 
-  // Otherwise who ordered it would no longer be told: the stamp would seem to be somebody else's.
+  // Otherwise the person who ordered it gets no answer: the stamp would seem to be of another order.
   test.each([0, 1, 999])(
     'the deadline written for this drain counts as no earlier one, %d ms after a full second',
     async (ms) => {
@@ -937,8 +937,8 @@ describe('terminating a node', () => {
         { afterMs: 5_400_000, action: 'Force' },
       ],
     });
-    const told = world.events.filter(({ reason }) => reason === 'TerminationGracePeriodExpiring');
-    expect(told.map(({ regarding, message }) => [regarding.kind, message])).toEqual([
+    const outcome = world.events.filter(({ reason }) => reason === 'TerminationGracePeriodExpiring');
+    expect(outcome.map(({ regarding, message }) => [regarding.kind, message])).toEqual([
       ['NodeClaim', 'All pods will be deleted by 2026-01-05T12:10:00Z'],
       ['Node', 'All pods will be deleted by 2026-01-05T12:10:00Z'],
     ]);

@@ -80,7 +80,7 @@ describe('escalation of a stuck drain', () => {
       { owner: 'Pod shop/web-1-a', why: 'no Deployment or StatefulSet owns it' },
     ],
     [
-      'a StatefulSet that nobody updates',
+      'a StatefulSet without a controller',
       () => {
         pod('web-1-a', 'StatefulSet', 'db');
         world.kube.put('StatefulSet', named('db', { spec: { template, updateStrategy: { type: 'OnDelete' } } }));

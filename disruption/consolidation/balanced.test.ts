@@ -85,7 +85,7 @@ test.each<[string, number, readonly [string, number, number][], number, boolean]
     false,
   ],
   [
-    'what nobody disturbs is none',
+    'without a disturbed pod it is zero',
     1,
     [
       ['balanced', 1, 0],

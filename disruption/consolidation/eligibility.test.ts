@@ -69,8 +69,8 @@ describe('a candidate node', () => {
   test('has the NodePool and offering of its claim, however its Node is relabelled (labels/what-is-believed)', () => {
     const { nodes, nodeClaims } = node('n', large);
     const relabelled = { ...nodes[0]!.metadata.labels, [labels.nodePool]: 'other', [labels.instanceType]: small.name };
-    const told = { ...nodes[0]!, metadata: { ...nodes[0]!.metadata, labels: relabelled } };
-    const found = only({ nodes: [{ nodes: [told], nodeClaims }], pools: [pool('default'), pool('other')] });
+    const relabelledNode = { ...nodes[0]!, metadata: { ...nodes[0]!.metadata, labels: relabelled } };
+    const found = only({ nodes: [{ nodes: [relabelledNode], nodeClaims }], pools: [pool('default'), pool('other')] });
     expect([nodePoolOf(found), found.pool?.metadata.name, found.price]).toEqual(['default', 'default', 0.2]);
   });
 

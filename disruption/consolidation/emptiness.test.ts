@@ -222,14 +222,14 @@ describe('emptyNodes: nodes removed as Empty', () => {
   });
 
   test('the next look is when the budget that blocks them changes', () => {
-    const told = (allowed: number) =>
+    const outcome = (allowed: number) =>
       emptyNodes([ofPool('a', poolWith('default', '1'))], () => ({ allowed, changesAt: now + 5_000 }), context);
-    expect(told(0)).toMatchObject({
+    expect(outcome(0)).toMatchObject({
       remove: [],
       held: [{ nodePool: 'default', why: '1 empty, 0 more allowed by the number of nodes being disrupted' }],
       nextCheckAt: now + 5_000,
     });
-    expect('nextCheckAt' in told(1)).toBe(false);
+    expect('nextCheckAt' in outcome(1)).toBe(false);
   });
 
   test('a claim without a Node is named by its own name', () => {

@@ -208,7 +208,7 @@ const nodeOf = (name: string, price: number, more: Partial<FleetNode> = {}): Fle
 /** What a node counts more than it costs. */
 const surcharge = 0.5;
 
-/** Launches of these prices in a fleet with `others`; `offer` tells at what prices nodes are found for a group. */
+/** Launches of these prices in a fleet with `others`; `offer` gives the prices of nodes for a group. */
 function runFewer(
   prices: Readonly<Record<string, number>>,
   offer: (group: string) => readonly number[] | undefined = () => undefined,

@@ -33,7 +33,7 @@ interface Options {
   readonly rate?: number;
 }
 
-/** Plans a fleet in which worth is told outright. */
+/** Plans a fleet with given worths. */
 function run(nodes: Readonly<Record<string, Given>>, options: Options = {}) {
   const { offer = () => [], given, extends: more = '', rate = 0 } = options;
   const fleet = Object.entries(nodes).map(

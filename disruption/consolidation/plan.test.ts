@@ -34,7 +34,7 @@ interface Options {
 
 type Loads = Map<string, string[]>;
 
-/** Makes a plan for a fleet in which worth is told outright. */
+/** Makes a plan for a fleet with given worths. */
 function run(
   nodes: Readonly<Record<string, Given>>,
   { offer = () => undefined, improved = () => undefined, rest = 0 }: Options,

@@ -278,7 +278,7 @@ describe('replacements in a consolidation search', () => {
 
   test.each([
     ['for a quarter less', 0.074, 2],
-    ['not for a fifth less: nobody can tell pods which of them to go to', 0.08, 0],
+    ['not for a fifth less: pods cannot be directed to one of two equal nodes', 0.08, 0],
   ])('one node is replaced by two: %s', (_, price, expected) => {
     const half = type('half', 2, 8, { 'a/on-demand': price });
     const whole = type('whole', 4, 16, { 'a/on-demand': 0.2 });
@@ -462,7 +462,7 @@ describe('replacements in a consolidation search', () => {
     const [command, ...others] = run({ ...world, types: [own, cheaper, dearer] }).commands;
     expect(command).toMatchObject({ candidates: ['n0', 'n1'], replacements: [{ instanceTypes: ['cheaper'] }] });
     expect(others).toEqual([]);
-    // Two for one of their own type would do, and save half, but then nothing tells it from a node that comes and goes.
+    // Two for one of their own type would do, and save half, but then it equals a node that is launched and removed again.
     expect(run({ ...world, types: [own, dearer] }).commands).toEqual([]);
   });
 

@@ -12,7 +12,7 @@ interface Given {
   readonly more?: Partial<FleetNode>;
 }
 
-/** A fleet in which worth is told outright; moving a unit of disruption cost is worth `rate`. */
+/** A fleet with given worths; moving a unit of disruption cost is worth `rate`. */
 function target(nodes: Readonly<Record<string, Given>>, rate = 0) {
   const fleet = Object.entries(nodes).map(
     ([name, { price, load = 0, free = 0, cost = 1, more }]) =>
@@ -107,9 +107,9 @@ describe('nodes that have to stay', () => {
     ).toEqual(['', '']);
   });
 
-  test('are told by what may be done to them', () => {
-    const told = (more: Partial<FleetNode>) => isFixed({ removable: true, onlyEmpty: false, ...more } as FleetNode);
-    expect([told({}), told({ removable: false }), told({ onlyEmpty: true })]).toEqual([false, true, true]);
+  test('are those that may not be removed, or only when empty', () => {
+    const fixed = (more: Partial<FleetNode>) => isFixed({ removable: true, onlyEmpty: false, ...more } as FleetNode);
+    expect([fixed({}), fixed({ removable: false }), fixed({ onlyEmpty: true })]).toEqual([false, true, true]);
   });
 });
 

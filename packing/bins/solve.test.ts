@@ -470,7 +470,7 @@ describe('solveBins on realistic clusters', () => {
       ...Array.from({ length: 300 }, (): CaseItem => ({ demand: [1, 1], pods: 2 })),
     ];
     const caps = Array.from({ length: 300 }, (_, n) => ({ items: Int32Array.of(n + 2), max: 1 }));
-    // Half as many pods of each kind fill a bin as of both together: 625 bins, which no program set by set can tell.
+    // Half as many pods of each kind fill a bin as of both together: 625 bins, which no program by single sets finds.
     const { solution, lowerBound: bound } = bounded(problemOf(offers, items, { caps }), 20_000);
     expect(bound).toBeGreaterThan(620);
     expect(solution.price).toBeLessThanOrEqual(1.1 * bound);

@@ -190,7 +190,7 @@ function appraise(
       if (amount > 0) demanding[d] = demanding[d]! + 1;
     }
   }
-  // A resource that few items demand, such as GPUs, does not tell the cost of other resources.
+  // A resource that few items demand, such as GPUs, says nothing about the cost of other resources.
   const scarce = new Uint8Array(shapes);
   for (let d = 0; d < dims; d++) {
     if (2 * demanding[d]! >= shapes) continue;

@@ -72,7 +72,7 @@ test('compile budget: pods within the limit are all looked at, the very list', (
   expect(admitWithinTerms(pods).admitted).toBe(pods);
 });
 
-test('compile budget: what ordinary pods ask for costs nobody a turn: any number in one namespace, or a share in each of many', () => {
+test('compile budget: what ordinary pods ask for costs no pod its turn: any number in one namespace, or a share in each of many', () => {
   expect(admitWithinTerms(many(10_000, usual)).deferred.length).toBe(0);
   const teams = Array.from({ length: 50 }, (_, n) => inNamespace(`team-${n}`, many(share, usual))).flat();
   expect(admitWithinTerms(teams).deferred.length).toBe(0);
@@ -159,7 +159,7 @@ test('compile budget: pods that name very many values of one label pay for each;
   expect(new Set(looked.flatMap((names) => [...names])).size).toBe(1000);
 });
 
-test('compile budget: values that another namespace names of a label make nobody pay who names a few', () => {
+test('compile budget: values that another namespace names of a label cost nothing to pods that name a few', () => {
   const naming = (count: number): Pod[] => many(count, (name) => pod(name, { nodeSelector: { team: name } }));
   const few = inNamespace('zz', naming(8));
   expect(namesOf(admitWithinTerms([...naming(1000), ...few]).admitted)).toEqual(namesOf(few));
@@ -198,7 +198,7 @@ test('compile budget: so does one of a running pod, for the pods that it keeps a
   expect(admitWithinTerms([...kept, ...inNamespace('zz', kept)], { highCardinality }).deferred.length).toBe(share);
 });
 
-test('compile budget: pods that somebody asks about have their turn, beside the others that a pass looks at first', () => {
+test('compile budget: pods that a person asks about have their turn, beside the others that a pass looks at first', () => {
   const others = [pod('a'), ...inNamespace('zz', heavy(20))];
   const asked = inNamespace('tenant', [...heavy(1), ...demanding(4), pod('asked')]);
   const beside = admitWithinTerms([...others, ...asked], { about: new Set(namesOf(asked)) });

@@ -16,8 +16,8 @@ function stuck(kinds: number, more: Partial<PackingInput> = {}) {
 test('explanations are made for a limited number of pod classes and NodePools; the others say how to ask', () => {
   const { unschedulable } = stuck(600);
   expect(unschedulable).toHaveLength(600);
-  const told = unschedulable.filter(({ blockers }) => blockers.length === nodePools.length);
-  expect(told).toHaveLength(500);
+  const outcome = unschedulable.filter(({ blockers }) => blockers.length === nodePools.length);
+  expect(outcome).toHaveLength(500);
   const others = unschedulable.filter(({ blockers }) => blockers.length === 1);
   expect(others).toHaveLength(100);
   expect(others[0]).toMatchObject({ pod: 'default/p-0500', blockers: [{ reason: 'NotExplained' }] });

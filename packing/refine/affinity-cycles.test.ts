@@ -26,7 +26,7 @@ const near = (app: string, ...others: string[]): Pod =>
     }),
   });
 
-/** Which affinity finds nobody, as `app domain`, where each pod is in the zones named. */
+/** Which affinity finds no pod, as `app domain`, where each pod is in the zones named. */
 function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly string[]>>) {
   const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods }));
   const onNodes: ClassOnNode[] = [];

@@ -118,8 +118,8 @@ test('with pods beyond the budget the plan is the same in whatever order they co
 
 test('a plan lists the pods whose preferences it ignores for their number, and none where the policy ignores all', () => {
   const some = hostile.slice(0, 2);
-  const told = plan(packingInput({ pods: [...some, pod('plain')] }));
-  expect(told.ignoredPreferences).toEqual(
+  const outcome = plan(packingInput({ pods: [...some, pod('plain')] }));
+  expect(outcome.ignoredPreferences).toEqual(
     some.map((each) => ({ pod: fullName(each), honoured: 20, ignored: count - 20 })),
   );
   expect(plan(packingInput({ pods: some }, { settings: { preferencePolicy: 'Ignore' } }))).not.toHaveProperty(

@@ -49,7 +49,7 @@ function groupsFor(options: PodOptions, world: World = {}): readonly TypeGroup[]
 }
 
 /** `title: message`. */
-const told = (groups: readonly TypeGroup[]): string[] => groups.map(({ group, message }) => `${group}: ${message}`);
+const outcome = (groups: readonly TypeGroup[]): string[] => groups.map(({ group, message }) => `${group}: ${message}`);
 
 const daemonSet = (spec: Partial<PodSpec>): DaemonSet => ({
   apiVersion: 'apps/v1',
@@ -235,7 +235,7 @@ describe('explanations: each group of instance types has its first blocker', () 
       [`c5 and m5 (4 types): the pod's own requirements on ${zone} contradict each other`],
     ],
   ])('%s', (_, options, world, expected) => {
-    expect(told(groupsFor(options, world))).toEqual(expected);
+    expect(outcome(groupsFor(options, world))).toEqual(expected);
   });
 
   test('is data: reason, subject, names, when it is retried, and which label was meant', () => {

@@ -34,7 +34,7 @@ test('many unschedulable pods of one class cost the search and explanation of on
   expect(many.result.unschedulable).toHaveLength(100_000);
   // The catalogue is searched and explained as often for all of them as for ten.
   expect(many.catalogueReads).toBe(few.catalogueReads);
-  // A pod is read to tell its class, and never again.
+  // A pod is read once, for its class.
   expect(many.specReads / 100_000).toBeLessThanOrEqual(few.specReads / 10);
   expect(many.specReads / 100_000).toBeLessThan(40);
   const [first] = many.result.unschedulable;

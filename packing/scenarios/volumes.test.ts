@@ -268,7 +268,7 @@ describe('attach limits of new nodes (volumes/attach-limits)', () => {
     expect(sizes(planned([big], reporting('big', 1), pods))).toEqual([60]);
   });
 
-  test('a pod with more volumes than any type attaches gets no node, and is told the limit', () => {
+  test('a pod with more volumes than any type attaches gets no node, and its reason names the limit', () => {
     const result = planned([big], reporting('big', 25), [pod('p', using(...names.slice(0, 26)))]);
     expect(result.newNodeClaims).toEqual([]);
     expect(result.unschedulable[0]!.reason).toContain(`attachable-volumes-csi-${driver} 26`);

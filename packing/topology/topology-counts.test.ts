@@ -52,7 +52,7 @@ function fill(topologyCounts: TopologyCounts, group: Group, counts: Readonly<Rec
   for (const [domain, pods] of Object.entries(counts)) topologyCounts.addSelected(group, domain, pods);
 }
 
-/** Pods that want to be with `web` in a zone, and one of `web` that wants nobody. */
+/** Pods that want to be with `web` in a zone, and one of `web` that refuses all others. */
 function companyInZones() {
   const affinity = {
     podAffinity: {

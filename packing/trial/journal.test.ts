@@ -35,21 +35,21 @@ test('journaled topology counts are undone', () => {
   const { compiled, nodes, rulesOf } = placingOf(packingInput({ pods: [own] }));
   const counts = new JournaledTopologyCounts(compiled, nodes);
   const group = rulesOf(own).spread[0]!;
-  const told = () => [counts.count(group, 'a'), counts.owners(group, 'a'), counts.meetsHostAffinity(group, 'a')];
+  const outcome = () => [counts.count(group, 'a'), counts.owners(group, 'a'), counts.meetsHostAffinity(group, 'a')];
   counts.addSelected(group, 'a', 2);
   counts.addSelected(group, 'b', 1);
   counts.addOwner(group, 'a', 2);
-  const before = told();
+  const before = outcome();
   expect(before).toEqual([2, 2, false]);
   const journal = new Journal();
   counts.journal = journal;
   counts.addSelected(group, 'a', 3);
   counts.addOwner(group, 'a', 4);
   counts.addFree(group, 'a', 1);
-  expect(told()).toEqual([5, 6, true]);
+  expect(outcome()).toEqual([5, 6, true]);
   counts.journal = undefined;
   journal.rollback();
-  expect(told()).toEqual(before);
+  expect(outcome()).toEqual(before);
 });
 
 test('pods, ports and volumes placed on a node are undone', () => {
@@ -87,7 +87,7 @@ test('pods, ports and volumes placed on a node are undone', () => {
   const state = { ...nodes[0]!, attach: { limits: new Map([[driver, 9]]), attached } };
   const assigner = new JournaledAssigner(compiled, feasibility, [state], book, topologyCounts);
   const { podClass, rules } = targetOf(own);
-  const told = () => ({
+  const outcome = () => ({
     free: [...state.free],
     pods: [...state.pods],
     placed: state.placed!.length,
@@ -97,17 +97,17 @@ test('pods, ports and volumes placed on a node are undone', () => {
     placements: assigner.placements.length,
   });
   assigner.putOn(state, podClass, rules, [own]);
-  const before = told();
+  const before = outcome();
   expect(before).toMatchObject({ pods: [own], placed: 1, ruled: 1, placements: 1 });
   const journal = new Journal();
   assigner.journal = journal;
   attached.get(driver)!.delete('old');
-  const late = told();
+  const late = outcome();
   assigner.putOn(state, podClass, rules, [own, own]);
-  expect(told()).toMatchObject({ placed: 3, ruled: 3, placements: 2 });
+  expect(outcome()).toMatchObject({ placed: 3, ruled: 3, placements: 2 });
   expect(assigner.placements.at(-1)).toEqual({ node: state, podClass, pods: [own, own] });
   journal.rollback();
-  expect(told()).toEqual(late);
+  expect(outcome()).toEqual(late);
   const { index, view, free, kind, ports, pods, host } = state;
   const bare = { index, view, free, kind, ports, pods, host, attach: undefined };
   assigner.putOn(bare, podClass, rules, [own]);

@@ -11,17 +11,17 @@ findings.note({
   ...{ commands: [], held: [] },
   details: { hash: 'h', budgets: [], decisions: [], stays: [{ why: 'a budget', nodes: ['node-s'] }], waits },
 });
-const told = (node: string, verdict: NodeVerdict['verdict']): [string, string] => {
+const outcome = (node: string, verdict: NodeVerdict['verdict']): [string, string] => {
   const { verdict: is, why } = findings.withWait({ node, verdict, why: 'in its turn', at: '' });
   return [is, why];
 };
 
 // Rule `surfaces/one-reason`.
 test('the answer for a candidate is what it waits for; for others what the last look found', () => {
-  expect(told('node-a', 'may go')).toEqual(['may go', waits[0]?.why]);
-  expect(told('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);
-  expect(told('node-d', 'may go')).toEqual(['may go', 'in its turn']);
-  expect(told('node-a', 'stays')).toEqual(['stays', 'in its turn']);
+  expect(outcome('node-a', 'may go')).toEqual(['may go', waits[0]?.why]);
+  expect(outcome('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);
+  expect(outcome('node-d', 'may go')).toEqual(['may go', 'in its turn']);
+  expect(outcome('node-a', 'stays')).toEqual(['stays', 'in its turn']);
 });
 
 test('the answer for a candidate is the same without another look', () => {

@@ -13,16 +13,16 @@ test('candidates without a decision are reported after ten minutes, with since w
   const watch = new UndecidedWatch(undefined);
   expect(watch.update(found, stays, begin)).toBeUndefined();
   expect(watch.update(found, stays, begin + 9 * minute)).toBeUndefined();
-  const told = {
+  const outcome = {
     since: '2026-01-05T12:00:00.000Z',
     candidates: 2,
     waitsFor: 'a: 2 empty, 0 more allowed by budget 0; n2 and all that stay for the same reason: it would save nothing',
   };
-  expect(watch.update(found, stays, begin + 10 * minute)).toEqual(told);
-  expect(watch.current).toEqual(told);
+  expect(watch.update(found, stays, begin + 10 * minute)).toEqual(outcome);
+  expect(watch.current).toEqual(outcome);
   // Over continue-as-new.
   expect(new UndecidedWatch(watch.state).update({ ...found, held: [] }, [], begin + 11 * minute)).toEqual({
-    ...{ ...told, waitsFor: 'a change that saves something' },
+    ...{ ...outcome, waitsFor: 'a change that saves something' },
   });
 });
 
