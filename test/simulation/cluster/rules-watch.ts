@@ -14,6 +14,8 @@ const slackMs = 5 * minuteMs;
 
 interface Mark {
   readonly pool: string;
+  /** A node whose taint is removed and written again is disrupted once. */
+  readonly uid: string;
   readonly at: number;
 }
 
@@ -59,8 +61,10 @@ export class RulesWatch {
   private judge(claim: NodeClaim): void {
     const pool = claim.metadata.labels?.[labels.nodePool] ?? '';
     const now = Date.now();
-    const lately = this.marks.filter((mark) => mark.pool === pool);
-    this.marks = [...this.marks.filter(({ at }) => now - at < heardMs), { pool, at: now }];
+    const uid = claim.metadata.uid ?? '';
+    const others = this.marks.filter((mark) => mark.uid !== uid);
+    const lately = others.filter((mark) => mark.pool === pool);
+    this.marks = [...others.filter(({ at }) => now - at < heardMs), { pool, uid, at: now }];
     if (now < this.excusedUntil) return;
     const reason = reasonOf(claim) ?? '';
     for (const rule of [...this.byNode(claim), ...this.byPool(pool, reason), ...this.byPolicy(reason, lately)]) {
