@@ -3,7 +3,6 @@ import { noopMetricMeter } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
 import { compileWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
 import { createActivityWorld, type ActivityWorld } from '../test/builders/activity-world.js';
-import * as workflows from '../workflows/index.js';
 import { taskQueues, type TaskQueue } from '../workflows/messages.js';
 import { workerOptions, measuring } from './workers.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -23,19 +22,6 @@ const queues = Object.keys(taskQueues('test')) as TaskQueue[];
 const logger = new DefaultLogger('ERROR');
 
 describe('workers', () => {
-  test('fail a workflow whose history does not replay only where it holds nothing but what Kubernetes has', () => {
-    const settings = { TEMPORAL_NAMESPACE: 'default', CLOUD_CALLS_PER_SECOND: 10 };
-    const { workflowFailureErrorTypes: types = {} } = workerOptions(
-      { ...world.deps, settings, identity: 'test' },
-      { code: '' },
-      {},
-    )('control');
-    expect(Object.keys(types).filter((type) => (types as Record<string, string[]>)[type]!.length > 0)).toEqual([
-      ...['disrupt', 'keepReplicas', 'offerings', 'provision'],
-    ]);
-    for (const type of Object.keys(types)) if (type !== '*') expect(Object.keys(workflows)).toContain(type);
-  });
-
   test.each(queues)('of %s survive a process that is stopped for two minutes while a workflow runs', (queue) => {
     const settings = { TEMPORAL_NAMESPACE: 'default', CLOUD_CALLS_PER_SECOND: 10 };
     const options = workerOptions({ ...world.deps, settings, identity: 'test' }, { code: '' }, {})(queue);

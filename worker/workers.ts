@@ -129,18 +129,6 @@ export async function runWorkers(
   await Promise.all(queues.map((name) => keepRunning(world, name, optionsOf(name), { connections, signal, watch })));
 }
 
-/**
- * Workflows that hold nothing but what Kubernetes has: one whose history does not replay fails, and is started again
- * (invariants/rebuilt). This happens to one that a worker has in its cache while Temporal is restored from a backup.
- */
-const startedAnew: NonNullable<WorkerOptions['workflowFailureErrorTypes']> = {
-  '*': [],
-  disrupt: ['NondeterminismError'],
-  keepReplicas: ['NondeterminismError'],
-  offerings: ['NondeterminismError'],
-  provision: ['NondeterminismError'],
-};
-
 /** The options of the worker of each task queue, without the connection. */
 export function workerOptions(
   world: WorkerWorld,
@@ -162,7 +150,7 @@ export function workerOptions(
     // The SDK's default is most of the heartbeat timeout: one late heartbeat would end the attempt.
     maxHeartbeatThrottleInterval: heartbeatMs,
     ...activationLimit,
-    ...(withWorkflows.has(name) ? { workflowBundle: bundle, workflowFailureErrorTypes: startedAnew } : {}),
+    ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
     ...(name === 'cloud' && world.cloud.isMetered !== false
       ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND }
       : {}),
