@@ -8,7 +8,6 @@ import {
   phaseQuery,
   podsPendingSignal,
   rejectUpdate,
-  runningQuery,
 } from '../../workflows/messages.js';
 import { apply } from '../live/kubectl.js';
 import { createNodeClass, createNodePool, deploy, nodeOf } from '../live/world.js';
@@ -188,8 +187,9 @@ describe('orders of a person, kept over continue-as-new', () => {
     await allow(['r5.2xlarge', 'c5.large']);
     await on.claim('of the replacement', (each) => each.status?.nodeName !== node && instanceOf(each) !== '', 180);
     const workflowId = workflowIds.disrupt(on.cluster);
-    const [command] = await on.workflow(workflowId).query(runningQuery);
-    const move = on.workflow(command?.workflowId ?? '');
+    // The current run of disrupt may not be the one that started the command.
+    const owners = (await on.claims()).map(({ metadata }) => metadata.annotations?.[annotations.disruptionOwner]);
+    const move = on.workflow(owners.find((id) => id !== undefined) ?? '');
     const signals = { workflowId, send: () => on.workflow(workflowId).signal(clusterChangedSignal) };
     const runs = runsOf(workflowId);
     await flood(signals, async () => (await runs.look()) > 1);
