@@ -11,7 +11,7 @@ import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates/candidates.js';
 import { pricesIn, type NodePrices } from '../disruption/candidates/node-prices.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
-import { podRequests, QuantityReader } from '../packing/compile/pod-requests.js';
+import { QuantityReader, readableRequests } from '../packing/compile/pod-requests.js';
 import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
 import { identityOf, labelsOf } from './node-labels.js';
@@ -205,13 +205,7 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
 const quantities = new QuantityReader();
 
 /** What a pod requests; nothing if its quantities cannot be read. */
-export function requestsOf({ spec }: Pod): ReadonlyMap<string, number> {
-  try {
-    return podRequests(spec, quantities);
-  } catch {
-    return new Map();
-  }
-}
+export const requestsOf = ({ spec }: Pod): ReadonlyMap<string, number> => readableRequests(spec, quantities);
 
 /** What the node's pods leave of its allocatable resources; computed once until a pod or the node changes. */
 export function unrequestedOf(

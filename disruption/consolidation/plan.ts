@@ -111,11 +111,11 @@ function substitutes({ trial }: Simulation, { remove, fleetPlan }: Consolidation
   return chosen;
 }
 
-/** Plans from what `draw` applies, if anything. Pods that moved twice during planning are recorded as one move. */
+/** Plans from the outcome that `apply` applies, if any. Pods that moved twice during planning are recorded as one move. */
 function planned(
   simulation: Simulation,
   { pays, dearest }: Planning,
-  draw: () => Outcome | undefined,
+  apply: () => Outcome | undefined,
 ): ConsolidationPlan {
   const before = simulation.nodes.filter(({ gone }) => !gone);
   const counts = before.map(({ loads }) => new Map([...loads].map(([podClass, pods]) => [podClass, pods.length])));
@@ -125,8 +125,8 @@ function planned(
       const nodes = simulation.apply(outcome, (i) => `imagined ${launches.size + i}`);
       nodes.forEach((node, i) => launches.set(node, outcome.launches[i]!));
     };
-    const drawn = draw();
-    if (drawn !== undefined) settle(drawn);
+    const applied = apply();
+    if (applied !== undefined) settle(applied);
     const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });
     launchFewer(simulation, launches, settle);

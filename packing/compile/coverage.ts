@@ -7,7 +7,7 @@ import { isTerminal } from '../../core/pods.js';
 import type { PackingInput } from '../types.js';
 import { machinePrice, termsOf, commitmentValueOf, type Term } from './commitments.js';
 import { offeringLabelsOf, viewNodes, type CompiledNode } from './nodes.js';
-import { podRequests, QuantityReader } from './pod-requests.js';
+import { QuantityReader, readableRequests } from './pod-requests.js';
 
 /** The running nodes that commitments cover, and the remaining commitments. */
 export interface Coverage {
@@ -96,20 +96,11 @@ function fullestFirst(nodes: readonly CompiledNode[], pods: readonly Pod[]): Com
   for (const pod of pods) {
     const there = used.get(pod.spec.nodeName ?? '');
     if (there === undefined || isTerminal(pod)) continue;
-    for (const [resource, amount] of requestsOf(pod, quantities))
+    for (const [resource, amount] of readableRequests(pod.spec, quantities))
       there.set(resource, (there.get(resource) ?? 0) + amount);
   }
   const shares = new Map(nodes.map((view) => [view, shareOf(view, used.get(view.name)!, quantities)]));
   return [...nodes].sort((a, b) => shares.get(b)! - shares.get(a)! || compareText(a.name, b.name));
-}
-
-/** Quantities that cannot be parsed count as zero here; packing reports the error. */
-function requestsOf({ spec }: Pod, quantities: QuantityReader): ReadonlyMap<string, number> {
-  try {
-    return podRequests(spec, quantities);
-  } catch {
-    return new Map();
-  }
 }
 
 function shareOf({ allocatable }: CompiledNode, used: ReadonlyMap<string, number>, quantities: QuantityReader): number {

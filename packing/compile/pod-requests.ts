@@ -34,6 +34,15 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
   return total;
 }
 
+/** The requests of a pod; none if its quantities cannot be read, which planning reports. */
+export function readableRequests(spec: PodSpec, quantities: QuantityReader): ReadonlyMap<string, number> {
+  try {
+    return podRequests(spec, quantities);
+  } catch {
+    return new Map();
+  }
+}
+
 function addInitContainers(total: Amounts, containers: readonly Container[], quantities: QuantityReader): void {
   const sidecars: Amounts = new Map();
   const peak: Amounts = new Map();

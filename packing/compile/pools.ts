@@ -135,11 +135,12 @@ export function shapeRefusals(nodePools: readonly NodePool[], now: number): (pod
   const byShape = new Map<string, { pools: Map<string, string>; nodes: Set<string> }>();
   for (const pool of nodePools) {
     for (const refusal of refusalsOn(pool, now)) {
+      if (refusal.shape === '') continue;
       const why = refusal.by === 'api-server' ? whyNotPlanned(refusal, now) : undefined;
       const ofShape = byShape.get(refusal.shape) ?? { pools: new Map<string, string>(), nodes: new Set<string>() };
       if (why !== undefined) ofShape.pools.set(nameOf(pool), `for this pod it ${why}`);
       for (const node of refusal.nodes) ofShape.nodes.add(node);
-      if (refusal.shape !== '') byShape.set(refusal.shape, ofShape);
+      byShape.set(refusal.shape, ofShape);
     }
   }
   return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));

@@ -40,16 +40,18 @@ function volumeRoom({ attach }: Host, { shape }: PodClass, volumes: Volumes, pod
   return canAttach(attach, own) ? 1 : 0;
 }
 
-/** None on a node where kube-scheduler refused such pods; one beside free host ports. */
-function portRoom({ ports, view }: Host, { shape }: PodClass): number {
-  if (view !== undefined && shape.refused?.nodes.has(view.name) === true) return 0;
+function portRoom({ ports }: Host, { shape }: PodClass): number {
   if (shape.hostPorts.length === 0) return Infinity;
   return portsClash(ports, shape.hostPorts) ? 0 : 1;
 }
 
+/** Whether kube-scheduler refused such pods on this existing node (provisioning/refused-pods). */
+const isRefusedOn = ({ view }: Host, { shape }: PodClass): boolean =>
+  view !== undefined && shape.refused?.nodes.has(view.name) === true;
+
 /**
- * How many more pods of the class the node may have by host-name rules, host ports and volumes, at most `wanted`; pod affinity is
- * not checked.
+ * How many more pods of the class the node may have by host-name rules, host ports, volumes and refusals, at most
+ * `wanted`; pod affinity is not checked.
  */
 export function hostRoom(
   node: Host,
@@ -59,6 +61,7 @@ export function hostRoom(
 ): number {
   const { topologyCounts, volumes } = context;
   const { host } = node;
+  if (isRefusedOn(node, podClass)) return 0;
   let room = wanted;
   room = Math.min(room, volumeRoom(node, podClass, volumes, pod), portRoom(node, podClass));
   if (!admitsDaemons(node, rules, topologyCounts)) return 0;

@@ -243,7 +243,7 @@ export class Trial {
       const launch = asLaunch(row);
       if (!this.allows([launch], going)) continue;
       const { mark } = this.begin();
-      const state = this.blank(launch, 'the only one');
+      const state = this.blank(launch, 'single replacement');
       if (this.placer.putTogether(state, loads, (podClass) => [levelOf(podClass)])) {
         return { launch: this.filled(launch, loads, levelOf), state };
       }

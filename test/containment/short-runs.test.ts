@@ -187,7 +187,7 @@ describe('orders of a person, kept over continue-as-new', () => {
     await allow(['r5.2xlarge', 'c5.large']);
     await on.claim('of the replacement', (each) => each.status?.nodeName !== node && instanceOf(each) !== '', 180);
     const workflowId = workflowIds.disrupt(on.cluster);
-    // The current run of disrupt may not be the one that started the command.
+    // A run of disrupt still lists commands that ended in the run before, until its next search.
     const owners = (await on.claims()).map(({ metadata }) => metadata.annotations?.[annotations.disruptionOwner]);
     const move = on.workflow(owners.find((id) => id !== undefined) ?? '');
     const signals = { workflowId, send: () => on.workflow(workflowId).signal(clusterChangedSignal) };
