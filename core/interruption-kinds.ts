@@ -25,13 +25,12 @@ export interface InterruptionNotice {
  */
 const hints: ReadonlySet<string> = new Set(['rebalance_recommendation']);
 /**
- * Kinds that the cloud sends once. Failed status checks are repeated every minute while they last
+ * Kinds that the cloud sends once. Failed status checks and scheduled events are repeated every minute while they last
  * (interruption/recorded-first).
  */
 const recorded: ReadonlySet<string> = new Set([
   'spot_interrupted',
   'capacity_reservation_interrupted',
-  'scheduled_change',
   'instance_stopped',
   'instance_terminated',
 ]);

@@ -1,6 +1,8 @@
 import type { ClaimRef } from '../../workflows/messages.js';
 
 export type InstanceView =
+  /** The cloud says that the instance runs and is not what the notice on its NodeClaim takes. The notice is removed. */
+  | { readonly state: 'refuted' }
   /** `mayBeLaunching`: a NodeClaim without a provider id exists, whose instance this may be. */
   | { readonly state: 'unknown'; readonly mayBeLaunching?: boolean }
   | {
@@ -24,7 +26,14 @@ export type InstanceView =
 export interface InterruptionActivities {
   /**
    * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a
-   * node with pods to evict, in the same activity because a notice leaves little time.
+   * node with pods to evict, in the same activity because a notice leaves little time. With `toConfirm` the notice was
+   * read from the NodeClaim, and counts only if the cloud confirms it (interruption/restarted).
    */
-  inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
+  inspectInstance(input: {
+    instanceId: string;
+    kind: string;
+    at: number;
+    cordonFor?: string;
+    toConfirm?: boolean;
+  }): Promise<InstanceView>;
 }

@@ -1,6 +1,8 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { annotations } from '../../api/labels.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
+import { updateClaim } from '../../cluster/writes.js';
 import { isTrue } from '../../core/conditions.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
 import { regarding } from '../../core/events.js';
@@ -69,10 +71,26 @@ export function createInterruptionActivities(deps: ActivityDeps): InterruptionAc
  */
 async function inspectInstance(
   deps: ActivityDeps,
-  { instanceId, kind, at, cordonFor: owner }: Parameters<InterruptionActivities['inspectInstance']>[0],
+  {
+    instanceId,
+    kind,
+    at,
+    cordonFor: owner,
+    toConfirm = false,
+  }: Parameters<InterruptionActivities['inspectInstance']>[0],
 ): Promise<InstanceView> {
   const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
   if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
+  if (toConfirm && (await isRefuted(deps, claim, { kind, at }))) {
+    deps.log.warn(
+      { nodeClaim: nameOf(claim), kind },
+      'the cloud does not confirm the interruption that the NodeClaim names',
+    );
+    await updateClaim(deps.kube, identityOf(claim), () => ({
+      metadata: { annotations: { [annotations.interruption]: null } },
+    }));
+    return { state: 'refuted' };
+  }
   const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
   for (const event of interruptionEvents(kind, nameOf(claim), nodeName)) {
     deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
@@ -82,6 +100,25 @@ async function inspectInstance(
   const hasTaint = owner !== undefined && (await isTainted(deps, { reason: kind, owner, noticedAt: at }, view));
   await markOfferingUnavailable(deps, kind, claim);
   return hasTaint ? { ...view, cordoned: true } : view;
+}
+
+/** An instance that still runs this long after its notice was not taken. */
+const refutedAfterMs = 600_000;
+/** What the cloud takes by each kind of notice. */
+const takes: Readonly<Record<string, string>> = {
+  spot_interrupted: 'spot',
+  capacity_reservation_interrupted: 'reserved',
+};
+
+/** Whether the cloud contradicts a notice that was read from a NodeClaim, which others may write. */
+async function isRefuted(
+  deps: ActivityDeps,
+  { status }: NodeClaim,
+  { kind, at }: { readonly kind: string; readonly at: number },
+): Promise<boolean> {
+  const instance = await deps.cloud.get(status?.providerID ?? '');
+  if (instance === undefined || (instance.state !== 'running' && instance.state !== 'pending')) return false;
+  return instance.capacityType !== lookUp(takes, kind) || deps.now() - at > refutedAfterMs;
 }
 
 type KnownInstance = Extract<InstanceView, { state: 'known' }>;

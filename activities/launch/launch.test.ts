@@ -4,7 +4,7 @@ import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { registrationHealth, whyFailingPoolRests } from '../../core/registration-health.js';
-import type { LaunchRequest } from '../../cloud/port.js';
+import type { CloudInstance, LaunchRequest } from '../../cloud/port.js';
 import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, quiet } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -16,6 +16,12 @@ import { createLaunchActivities } from './launch.js';
 import { registrationSubject } from '../../cluster/registration-subject.js';
 
 const claim = { name: 'c1', uid: 'uid-c1' };
+
+interface Outcome {
+  readonly ageMs?: number;
+  readonly refuted?: boolean;
+  readonly state?: CloudInstance['state'] | 'gone';
+}
 
 describe('launching a claim', () => {
   let world: ActivityWorld;
@@ -195,6 +201,44 @@ describe('launching a claim', () => {
     });
     expect(await isTainted()).toBe(true);
   });
+
+  // Rule `interruption/restarted`.
+  test.each([
+    ['of a spot instance that runs is confirmed', 'spot', 'spot_interrupted', {}],
+    ['that an on-demand instance is taken is refuted', 'on-demand', 'spot_interrupted', { refuted: true }],
+    [
+      'that a reservation takes a spot instance is refuted',
+      'spot',
+      'capacity_reservation_interrupted',
+      { refuted: true },
+    ],
+    ['that a running instance has stopped is refuted', 'spot', 'instance_stopped', { refuted: true }],
+    ['that a running instance is terminated is refuted', 'spot', 'instance_terminated', { refuted: true }],
+    ['of an instance that runs long after is refuted', 'spot', 'spot_interrupted', { ageMs: 601_000, refuted: true }],
+    ['of an instance that is stopping is confirmed', 'on-demand', 'instance_stopped', { state: 'stopping' }],
+    ['of an instance that is gone is confirmed', 'on-demand', 'instance_terminated', { state: 'gone' }],
+  ] as const)(
+    'a notice on a NodeClaim %s',
+    async (_what, capacityType, kind, { ageMs = 0, refuted = false, state = 'running' }: Outcome) => {
+      await launched();
+      await putNode({});
+      const at = world.clock.now - ageMs;
+      const note = { [annotations.interruption]: JSON.stringify({ kind, at }) };
+      await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { annotations: note } });
+      await world.synced();
+      const instance = (await world.deps.cloud.get((await live())!.status!.providerID!))!;
+      const found = state === 'gone' ? undefined : { ...instance, capacityType, state };
+      jest.spyOn(world.deps.cloud, 'get').mockResolvedValue(found);
+
+      const view = await interruptions.inspectInstance({ ...instance, kind, at, toConfirm: true });
+
+      expect(view.state).toBe(refuted ? 'refuted' : 'known');
+      expect(annotations.interruption in ((await live())?.metadata.annotations ?? {})).toBe(!refuted);
+      expect(world.events.some(({ reason }) => reason === 'TerminatingOnInterruption')).toBe(!refuted);
+      // What the process read from the cloud itself needs no confirmation.
+      await expect(interruptions.inspectInstance({ ...instance, kind, at })).resolves.toMatchObject({ state: 'known' });
+    },
+  );
 
   test('a claim without an instance in a restored API server is reported as not launched', async () => {
     await launched();

@@ -3,8 +3,10 @@ import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { readMime } from '../../cloud/aws/user-data/mime.js';
+import { createInterruptionActivities } from '../../activities/interruption/inspect-instance.js';
+import { createActivityWorld } from '../builders/activity-world.js';
 import { describeCloudProvider } from '../contracts/cloud.js';
-import type { CloudInstance, CloudProvider } from '../../cloud/port.js';
+import type { CloudInstance, CloudProvider, LaunchedInstance } from '../../cloud/port.js';
 import {
   awsProvider,
   briefLags,
@@ -238,6 +240,38 @@ describe('EC2 launches', () => {
     const tokens = (await requests('CreateFleet')).map(({ params }) => (params as { ClientToken: string }).ClientToken);
     expect(tokens).toEqual([`${given.metadata.uid!}-od`, `${given.metadata.uid!}-od-1`]);
     expect(await instancesOf(given.metadata.uid)).toHaveLength(1);
+  });
+
+  // Rule `interruption/restarted`.
+  test('a notice on a NodeClaim counts where EC2 confirms it: of a spot instance, or of one that ends', async () => {
+    const world = await createActivityWorld();
+    const interruptions = createInterruptionActivities({ ...world.deps, cloud: provider });
+    const launchAs = async (capacityType: string): Promise<LaunchedInstance> => {
+      const given = claim([need('karpenter.sh/capacity-type', capacityType)]);
+      const result = await provider.launch(requestFor(given, ready));
+      if (!result.ok) throw new Error(result.error.message);
+      await described(provider, result.value.providerId);
+      world.kube.put('NodeClaim', { ...given, status: { providerID: result.value.providerId } });
+      await world.synced();
+      return result.value;
+    };
+    const judged = async ({ instanceId }: LaunchedInstance, kind: string): Promise<string> =>
+      (await interruptions.inspectInstance({ instanceId, kind, at: world.clock.now, toConfirm: true })).state;
+    const onDemand = await launchAs('on-demand');
+    const spot = await launchAs('spot');
+
+    for (const kind of ['spot_interrupted', 'instance_stopped', 'instance_terminated'])
+      expect(await judged(onDemand, kind)).toBe('refuted');
+    expect(await judged(spot, 'capacity_reservation_interrupted')).toBe('refuted');
+    expect(await judged(spot, 'spot_interrupted')).toBe('known');
+
+    await provider.terminate(onDemand.providerId);
+    await settled(
+      () => provider.get(onDemand.providerId),
+      (found) => found?.state !== 'running',
+    );
+    expect(await judged(onDemand, 'instance_terminated')).toBe('known');
+    world.stop();
   });
 
   // Rule `instance-types/efa`.

@@ -193,7 +193,7 @@ describe('interruption notices and rebalance recommendations', () => {
   });
 
   // Rule `interruption/restarted`.
-  test("a terminated interruption is started again from the node's taint, and takes later notices from the queue", async () => {
+  test('a terminated interruption is started again from the notice on its claim, and takes later notices from the queue', async () => {
     activities.nodeStates = ['waiting'];
     const first = await interrupt('spot_interrupted');
     await rig.until(() => activities.callsOf('taintCandidates').length > 0);
@@ -209,6 +209,30 @@ describe('interruption notices and rebalance recommendations', () => {
 
     await expect(again.result()).resolves.toMatchObject({ outcome: 'drained', kinds: ['spot_interrupted'] });
     expect(begun()).toHaveLength(1);
+  });
+
+  // Rule `interruption/restarted`.
+  test('a notice on a NodeClaim is acted upon only where the cloud confirms it, one from the queue at once', async () => {
+    activities.stuck = true;
+    const known = activities.instance;
+    activities.instance = { state: 'refuted' };
+    const notice = { kind: 'spot_interrupted', instanceId, at: await rig.now(), messageId: 'of the claim' } as const;
+    const start = () =>
+      rig.start('handleInterruption', workflowIds.interrupt(cluster, instanceId), {
+        ...{ cluster, instanceId, notices: [notice] },
+      });
+
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'noted', replacements: [] });
+    expect(activities.callsOf()).not.toContain('drainNode');
+
+    activities.instance = known;
+    const again = await start();
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
+    activities.stuck = false;
+    await again.result();
+    await (await interrupt('spot_interrupted')).result();
+    const asked = activities.inputsOf<{ toConfirm?: boolean }>('inspectInstance');
+    expect(asked.map(({ toConfirm }) => toConfirm)).toEqual([true, true, undefined]);
   });
 
   test('a notice for a node that already drains for another reason sets the deadline of the drain', async () => {

@@ -84,6 +84,7 @@ class Interruption {
       const notice = this.notices[this.next++]!;
       const view = await this.inspectUntilKnown(notice);
       if (view.state === 'unknown') return this.result('unknown-instance');
+      if (view.state === 'refuted') continue;
       if (isHint(notice.kind)) {
         if (view.rebalance !== 'Replace' || !(await this.replaceAhead(view, notice))) continue;
       } else {
@@ -108,20 +109,25 @@ class Interruption {
     for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
       const view = await this.inspect(notice);
       const rest = until - workflowNow();
-      if (view.state === 'known' || view.mayBeLaunching !== true || rest <= 0) return view;
+      if (view.state !== 'unknown' || view.mayBeLaunching !== true || rest <= 0) return view;
       this.progress.enter('inspecting', { waitingFor: 'a NodeClaim with this instance', until });
       await sleep(Math.min(pauseMs, rest), { summary: 'search the NodeClaim again' });
     }
   }
 
-  private async inspect({ kind, at }: InterruptionNotice): Promise<InstanceView> {
-    const { instanceId } = this.input;
+  private async inspect(notice: InterruptionNotice): Promise<InstanceView> {
+    const { instanceId, notices: fromClaim = [] } = this.input;
+    const { kind, at } = notice;
     this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
     this.progress.enter('inspecting', { facts: { notice: kind, 'given at': timeText(at) } });
     const taintsLater = isHint(kind) || instanceEnding.has(kind) || endsProtection.has(kind);
     return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: inspectPriority }, [
       // `cordonFor`: the first activity taints the node, before anything else is decided.
-      { instanceId, kind, at, ...(taintsLater ? {} : { cordonFor: workflowInfo().workflowId }) },
+      {
+        ...{ instanceId, kind, at },
+        ...(taintsLater ? {} : { cordonFor: workflowInfo().workflowId }),
+        ...(fromClaim.includes(notice) ? { toConfirm: true } : {}),
+      },
     ]);
   }
 

@@ -8,7 +8,7 @@ export type { InterruptionNotice };
 export interface HandleInterruptionInput {
   readonly cluster: string;
   readonly instanceId: string;
-  /** Notices that an earlier workflow for the instance had received when it was terminated. */
+  /** Notices on the NodeClaim, whose workflow was terminated or lost. The cloud has to confirm them. */
   readonly notices?: readonly InterruptionNotice[];
 }
 
