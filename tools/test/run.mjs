@@ -93,12 +93,23 @@ async function heard(step, run) {
   return hasPassed(step, run, end);
 }
 
+const running = new Set();
+// A terminal stops all of its processes, a supervisor this one alone.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.once(signal, () => {
+    for (const child of running) child.kill(signal);
+    process.exit(1);
+  });
+
 /** How a process ended. */
-function ended(child) {
-  return new Promise((resolve) => {
+async function ended(child) {
+  running.add(child);
+  const end = await new Promise((resolve) => {
     child.once('error', (error) => resolve({ status: null, error }));
     child.once('close', (status) => resolve({ status }));
   });
+  running.delete(child);
+  return end;
 }
 
 function commandOf(step, run) {
