@@ -13,8 +13,8 @@ export interface CommandTools {
   readonly decide: (outcome: Outcome) => DecidedOutcome | undefined;
   /** The outcome of removing just these nodes, which stays applied to the simulation. */
   readonly evaluate: (candidates: readonly FleetNode[]) => DecidedOutcome | undefined;
-  /** This outcome, or that of removing or replacing one node if that saves more; `again` applies this one once more. */
-  readonly best: (outcome: DecidedOutcome, again: () => DecidedOutcome) => DecidedOutcome;
+  /** This outcome, or that of removing or replacing one node if that saves more. */
+  readonly best: (outcome: DecidedOutcome) => DecidedOutcome;
   /** Adds the command; returns the nodes that it launches. */
   readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
   readonly isEnough: () => boolean;
@@ -98,7 +98,7 @@ export class CommandBuilder {
       const done = size === group.length ? undefined : this.follow(candidates);
       if (done !== undefined) return done;
       const outcome = this.tools.evaluate(candidates);
-      if (outcome !== undefined) return this.carryOut(outcome, () => this.tools.evaluate(candidates)!);
+      if (outcome !== undefined) return this.carryOut(outcome);
       const parts = size === group.length ? this.inParts(group) : undefined;
       if (parts !== undefined) return parts;
     }
@@ -132,26 +132,22 @@ export class CommandBuilder {
       this.simulation.undo();
       return undefined;
     }
-    return this.carryOut(outcome, () => this.tools.decide(this.simulation.attempts.byPlan(group, fleetPlan, first)!)!);
+    return this.carryOut(outcome);
   }
 
   /**
    * Carries out the outcome. If it is only a part of the plan, a single node that saves more is disrupted instead
    * (consolidation/parts-of-a-plan).
    */
-  private carryOut(outcome: DecidedOutcome, again: () => DecidedOutcome): Done {
+  private carryOut(outcome: DecidedOutcome): Done {
     const { fleetPlan } = this.plan;
-    const applyAgain = (): DecidedOutcome => {
-      this.simulation.setTargets(this.targets);
-      return again();
-    };
     const isPart = this.plan.remove.some((node) => !node.gone && !outcome.candidates.includes(node));
-    const best = isPart ? this.tools.best(outcome, applyAgain) : outcome;
+    const best = isPart ? this.tools.best(outcome) : outcome;
     const launched = this.tools.carryOut(best);
     const { candidates, route = [] } = best;
     const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
     fleetPlan.done(route, (index) => launched[openings.indexOf(index)]!.state);
-    if (best.candidates !== outcome.candidates) this.simulation.setTargets(this.targets);
+    if (isPart) this.simulation.setTargets(this.targets);
     return { candidates, launched };
   }
 }

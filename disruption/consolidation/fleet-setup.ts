@@ -11,13 +11,15 @@ import { fullName } from '../../core/names.js';
 /** The nodes of the trial with their running pods on them. */
 export function fleetOf(trial: Trial, examined: readonly ExaminedNode[]): FleetNode[] {
   const byName = new Map(examined.map((each) => [each.name, each]));
-  return trial.nodes.map((state) => {
+  const nodes = trial.nodes.map((state) => {
     const known = byName.get(state.view.name)!;
     const { loads, stuck } = movingPods(trial, known);
     trial.occupy(state, stuck);
     trial.placer.settleOn(state, loads);
     return fleetNode(state, known, loads, known.why === undefined && stuck.length === 0);
   });
+  trial.commit();
+  return nodes;
 }
 
 /** The pods of a node that may be removed: those that need another node then, and those that can be placed nowhere. */

@@ -62,6 +62,7 @@ function searchOf(nodes: readonly FleetNode[], options: Options = {}) {
     },
     simulation: {
       undo,
+      redo: () => undefined,
       disruptionOf: () => disruption,
       setTargets: (group: readonly FleetNode[]) => targets.push(names(group)),
       attempts: {

@@ -16,25 +16,27 @@ export class NodeByNode {
 
   /**
    * For the first command: returns this outcome, or that of one node if it saves more, or as much for less disruption
-   * (consolidation/parts-of-a-plan). The returned outcome is applied; `again` applies the given one again.
+   * (consolidation/parts-of-a-plan). The returned outcome is applied.
    */
-  best(outcome: DecidedOutcome, again: () => DecidedOutcome): DecidedOutcome {
+  best(outcome: DecidedOutcome): DecidedOutcome {
     if (this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
-    let best: FleetNode | undefined;
+    let best = outcome;
     let saving = outcomeSaving(outcome);
     let cost = outcome.candidates.reduce((sum, node) => sum + node.cost - 1, 0);
     const isBetter = (node: FleetNode, own: number): boolean =>
       own > saving + roundingError || (own > saving - roundingError && node.cost - 1 < cost);
     const hopeful = this.fleet.bySaving().filter((node) => isBetter(node, node.price));
     if (hopeful.length === 0) return outcome;
-    this.fleet.simulation.undo();
+    let changes = this.fleet.simulation.undo();
     for (const node of hopeful.sort((a, b) => b.price - a.price || a.cost - b.cost)) {
       const alone = isBetter(node, node.price) ? this.evaluate(node, saving - roundingError) : undefined;
       if (alone === undefined) continue;
-      this.fleet.simulation.undo();
-      if (isBetter(node, outcomeSaving(alone))) [best, saving, cost] = [node, outcomeSaving(alone), node.cost - 1];
+      const own = this.fleet.simulation.undo();
+      if (!isBetter(node, outcomeSaving(alone))) continue;
+      [best, changes, saving, cost] = [alone, own, outcomeSaving(alone), node.cost - 1];
     }
-    return (best && this.evaluate(best)) ?? again();
+    this.fleet.simulation.redo(changes);
+    return best;
   }
 
   /**
@@ -53,7 +55,7 @@ export class NodeByNode {
     for (const node of this.fleet.bySaving().filter((each) => this.mayReplace(each))) {
       if (this.fleet.isEnough()) return;
       const outcome = node.gone ? undefined : this.evaluate(node);
-      if (outcome !== undefined) this.fleet.carryOut(this.best(outcome, () => this.evaluate(node)!));
+      if (outcome !== undefined) this.fleet.carryOut(this.best(outcome));
     }
   }
 
@@ -61,7 +63,7 @@ export class NodeByNode {
   private deleteMore(): boolean {
     const outcome = this.deletable();
     if (outcome === undefined) return false;
-    this.fleet.carryOut(this.best(outcome, () => this.deletable()!));
+    this.fleet.carryOut(this.best(outcome));
     return true;
   }
 

@@ -45,7 +45,8 @@ function evaluatorOf({
   offers = () => undefined,
   single,
 }: Options = {}) {
-  const undo = jest.fn();
+  const undo = jest.fn(() => ['undone']);
+  const redo = jest.fn();
   const purchases: Purchase[] = [];
   const bounds: number[] = [];
   const waysUnder =
@@ -70,6 +71,7 @@ function evaluatorOf({
       disruptionOf: () => disruption,
       describe: ({ launches: all }: Outcome) => (cannotDescribe ? undefined : all.map(claimOf)),
       undo,
+      redo,
       attempts: {
         byPlacing: (candidates: readonly FleetNode[], purchase: Purchase): Outcome | undefined => {
           purchases.push(purchase);
@@ -83,7 +85,7 @@ function evaluatorOf({
       },
     },
   } as unknown as ChangingFleet;
-  return { evaluator: new OutcomeEvaluator(fleet), undo, purchases, bounds };
+  return { evaluator: new OutcomeEvaluator(fleet), undo, redo, purchases, bounds };
 }
 const outcomeOf = (candidates: readonly FleetNode[], ...launches: readonly Launch[]): Outcome => ({
   candidates,
@@ -215,7 +217,7 @@ describe('evaluating the removal of nodes', () => {
     expect([cheaper.bounds, cheaper.undo.mock.calls.length]).toEqual([[5], 1]);
     const dearer = evaluatorOf({ offers: () => [launchOf(5)], single: launchOf(5) });
     expect(dearer.evaluator.evaluate(two, 300)?.launches).toEqual([launchOf(5)]);
-    expect([dearer.purchases.length, dearer.undo.mock.calls.length]).toEqual([2, 1]);
+    expect([dearer.purchases.length, dearer.redo.mock.calls]).toEqual([1, [[['undone']]]]);
   });
 
   test('tries one node where several do not save enough (consolidation/several-nodes)', () => {

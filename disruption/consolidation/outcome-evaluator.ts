@@ -58,14 +58,14 @@ export class OutcomeEvaluator {
    */
   evaluate(candidates: readonly FleetNode[], units: number, least = 0): DecidedOutcome | undefined {
     const most = priceOfAll(candidates) - least;
-    const { attempts } = this.fleet.simulation;
-    const packed = (): DecidedOutcome | undefined =>
-      this.allowed(attempts.byPlacing(candidates, { search: { units, most }, most }));
-    const several = packed();
+    const { simulation } = this.fleet;
+    const { attempts } = simulation;
+    const several = this.allowed(attempts.byPlacing(candidates, { search: { units, most }, most }));
     if (several?.launches.length === 0) return several;
-    if (several !== undefined) this.fleet.simulation.undo();
+    const changes = several === undefined ? [] : simulation.undo();
     const single = this.allowed(attempts.onOneNode(candidates, several === undefined ? most : priceOfPlanned(several)));
-    return single ?? (several && packed());
+    if (single === undefined) simulation.redo(changes);
+    return single ?? several;
   }
 
   /** The outcome if it is allowed and saves enough; otherwise it is undone. */

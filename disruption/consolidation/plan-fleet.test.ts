@@ -67,6 +67,7 @@ function run(nodes: Readonly<Record<string, Given>>, options: Options = {}) {
       filled = filling;
     },
     undo: () => (applied -= 1),
+    redo: () => (applied += 1),
     attempts: {
       byPlacing: (remove: readonly FleetNode[], purchase: Purchase): Outcome | undefined => {
         expect(applied).toBe(0);

@@ -24,14 +24,15 @@ export function planFleet(simulation: Simulation, given?: FleetTarget): Outcome 
   const target = removeMore(simulation, given ?? chooseTarget(simulation));
   const first = target.remove.length === 0 ? undefined : attempt(simulation, target, firstSearch);
   if (first === undefined) return undefined;
-  simulation.undo();
+  const changes = simulation.undo();
   const surcharge = surchargeIn(simulation, target, first);
   simulation.surcharge = surcharge;
   const outcome = attempt(simulation, target, { units: finalUnits, surcharge });
   const counted = ({ launches }: Outcome): number => countedPrice(launches, surcharge);
   if (outcome !== undefined && counted(outcome) < counted(first)) return outcome;
   if (outcome !== undefined) simulation.undo();
-  return attempt(simulation, target, firstSearch);
+  simulation.redo(changes);
+  return first;
 }
 
 /** The surcharge for the fleet that the outcome leaves. */

@@ -105,7 +105,8 @@ function run(
     disruptionOf: () => 0,
     savingOf: ({ saving }: FleetNode & { saving: number }) => saving,
     setTargets: (some: readonly FleetNode[]) => (targets = letters(some)),
-    undo: () => undefined,
+    undo: () => [],
+    redo: () => undefined,
     attempts: {
       byPlacing: (removed: readonly FleetNode[], { search }: Purchase): Outcome | undefined => {
         const isWhole = typeof search === 'object' && !('most' in search);

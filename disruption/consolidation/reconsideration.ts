@@ -42,8 +42,10 @@ export class Reconsideration {
   private atBest(nodes: readonly FleetNode[], most: number): DecidedOutcome | undefined {
     const outcome = this.judge.evaluate(nodes, groupUnits);
     if (outcome !== undefined && outcome.launches.length <= most) return outcome;
-    if (outcome !== undefined) this.fleet.simulation.undo();
-    return this.within(nodes, most) ?? (outcome && this.judge.evaluate(nodes, groupUnits));
+    const changes = outcome === undefined ? [] : this.fleet.simulation.undo();
+    const fewer = this.within(nodes, most);
+    if (fewer === undefined) this.fleet.simulation.redo(changes);
+    return fewer ?? outcome;
   }
 
   /**

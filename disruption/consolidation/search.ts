@@ -136,7 +136,7 @@ class Search {
       remove: (wanted) => this.fleet.budgets.take(this.fleet.counted(), wanted, 'Underutilized', mostCandidates),
       decide: (outcome) => this.evaluator.decide(outcome),
       evaluate: (candidates) => this.evaluator.evaluate(candidates, groupUnits),
-      best: (outcome, again) => this.nodeByNode.best(outcome, again),
+      best: (outcome) => this.nodeByNode.best(outcome),
       carryOut: (outcome) => this.fleet.carryOut(outcome),
       isEnough: () => this.fleet.isEnough(),
     };

@@ -1,17 +1,20 @@
 import { labels } from '../../api/labels.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { type Filling, type NodeState, Trial, type Worth } from '../../packing/trial.js';
+import { type Change, type Filling, type NodeState, type PodClass, Trial, type Worth } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../candidates/candidates.js';
 import { isTerminal } from '../../core/pods.js';
 import { Attempts } from './attempts.js';
 import type { ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
-import { addLoad, copyOf, type FleetNode, isCountedWaiting, isOnlyEmpty, priceOfAll, statesOf } from './fleet.js';
+import { addLoad, type FleetNode, isCountedWaiting, isOnlyEmpty, priceOfAll, statesOf } from './fleet.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 
-/** The fleet on which commands are tried. `attempts` apply their changes; `undo` reverts them, `settle` keeps them. */
+/**
+ * The fleet on which commands are tried. `attempts` apply their changes; `undo` reverts them, `redo` makes them again,
+ * `apply` keeps them.
+ */
 export class Simulation {
   readonly nodes: FleetNode[];
   readonly trial: Trial;
@@ -64,14 +67,19 @@ export class Simulation {
 
   /** Removes the node; its pods are evicted without another place. */
   remove(node: FleetNode): void {
-    this.trial.begin();
     this.trial.removePods(node.state, node.loads);
-    this.trial.commit();
     node.loads = new Map();
+    this.trial.commit();
   }
 
-  undo(): void {
-    this.trial.undo();
+  /** Reverts the last attempt. Returns its changes, for `redo`. */
+  undo(): readonly Change[] {
+    return this.trial.undo();
+  }
+
+  /** Makes the changes of an attempt again that was undone; nothing was applied since. */
+  redo(changes: readonly Change[]): void {
+    this.trial.redo(changes);
   }
 
   /** The launches of an outcome as NodeClaims; undefined if they cannot be made. */
@@ -79,36 +87,35 @@ export class Simulation {
     return this.trial.describe(launches, statesOf(candidates));
   }
 
-  /** Runs `run` on a copy of the state, with no launch above `dearest`, and reverts everything that it settles. */
+  /** Runs `run`, with no launch above `dearest`, and reverts everything that it applies. */
   withoutEffect<T>(dearest: number, run: () => T): T {
-    const count = this.nodes.length;
-    const before = this.nodes.map(({ loads, waiting, cost, gone }) => {
-      return { loads: copyOf(loads), waiting: copyOf(waiting), cost, gone };
-    });
     this.attempts.highestPrice = dearest;
     const result = this.trial.withoutEffect(run);
     this.attempts.highestPrice = Infinity;
-    for (const { state } of this.nodes.splice(count)) this.byState.delete(state);
-    this.nodes.forEach((node, i) => Object.assign(node, before[i]!));
     return result;
   }
 
   /** Makes the outcome the new state of the fleet. Returns the nodes of its launches in order. */
   apply(outcome: Outcome & Partial<DecidedOutcome>, nameOf: (launch: number) => string): FleetNode[] {
-    this.trial.commit();
     for (const { node: state, podClass, pods } of outcome.placements) {
       const node = this.byState.get(state)!;
-      const isWaiting = this.waiting.has(pods[0]!);
-      addLoad(isWaiting ? node.waiting : node.loads, podClass, pods);
-      if (!isWaiting) node.cost += costOf(pods);
+      if (this.waiting.has(pods[0]!)) this.change(node, { waiting: withLoad(node.waiting, podClass, pods) });
+      else this.change(node, { loads: withLoad(node.loads, podClass, pods), cost: node.cost + costOf(pods) });
     }
     for (const node of outcome.candidates) {
-      node.gone = true;
-      node.loads = new Map();
-      node.waiting = new Map();
+      this.change(node, { gone: true, loads: new Map(), waiting: new Map() });
       this.trial.release(node.state);
     }
-    return outcome.launches.map((_, i) => this.launch(outcome, i, nameOf(i)));
+    const launched = outcome.launches.map((_, i) => this.launch(outcome, i, nameOf(i)));
+    this.trial.commit();
+    return launched;
+  }
+
+  private change(node: FleetNode, to: Partial<FleetNode>): void {
+    const { loads, waiting, cost, gone } = node;
+    const redo = (): unknown => Object.assign(node, to);
+    redo();
+    this.trial.note({ undo: () => Object.assign(node, { loads, waiting, cost, gone }), redo });
   }
 
   private launch({ launches, planned }: Outcome & Partial<DecidedOutcome>, index: number, name: string): FleetNode {
@@ -144,10 +151,19 @@ export class Simulation {
       addLoad(node.loads, podClass, pods);
       node.cost += costOf(pods);
     }
-    this.nodes.push(node);
-    this.byState.set(state, node);
+    const add = (): void => {
+      this.nodes.push(node);
+      this.byState.set(state, node);
+    };
+    add();
+    this.trial.note({ undo: () => this.byState.delete(this.nodes.pop()!.state), redo: add });
     return node;
   }
+}
+
+/** The loads with more pods. */
+function withLoad(loads: FleetNode['loads'], podClass: PodClass, pods: readonly Pod[]): FleetNode['loads'] {
+  return new Map(loads).set(podClass, [...(loads.get(podClass) ?? []), ...pods]);
 }
 
 /** The cost of evicting the pods (disruption-cost/of-a-pod). */

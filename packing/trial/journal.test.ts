@@ -8,10 +8,11 @@ describe('the journal of a trial', () => {
   test('undoes the last change first, back to its mark', () => {
     const journal = new Journal();
     const done = jest.fn();
-    journal.note(() => done('a'));
+    const note = (name: string) => journal.note({ undo: () => done(name), redo: () => done(`again ${name}`) });
+    note('a');
     const mark = journal.mark();
-    journal.note(() => done('b'));
-    journal.note(() => done('c'));
+    note('b');
+    note('c');
     journal.rollback(mark);
     expect(done.mock.calls.flat()).toEqual(['c', 'b']);
     journal.rollback();
@@ -19,10 +20,20 @@ describe('the journal of a trial', () => {
     expect(journal.mark()).toBe(0);
   });
 
+  test('makes what it undid again, the first change first, and undoes it once more', () => {
+    const journal = new Journal();
+    const done = jest.fn();
+    for (const name of ['a', 'b']) journal.note({ undo: () => done(name), redo: () => done(`again ${name}`) });
+    journal.replay(journal.rollback());
+    expect(done.mock.calls.flat()).toEqual(['b', 'a', 'again a', 'again b']);
+    journal.rollback();
+    expect(done.mock.calls.flat().slice(4)).toEqual(['b', 'a']);
+  });
+
   test('undoes nothing after it is cleared', () => {
     const journal = new Journal();
     const done = jest.fn();
-    journal.note(done);
+    journal.note({ undo: done, redo: done });
     journal.clear();
     journal.rollback();
     expect(done).not.toHaveBeenCalled();
@@ -30,10 +41,11 @@ describe('the journal of a trial', () => {
   });
 });
 
-test('journaled topology counts are undone', () => {
+test('journaled topology counts are undone and made again', () => {
   const own = pod('p', { labels: { app: 'web' }, ...spreads() });
   const { compiled, nodes, rulesOf } = placingOf(packingInput({ pods: [own] }));
-  const counts = new JournaledTopologyCounts(compiled, nodes);
+  const journal = new Journal();
+  const counts = new JournaledTopologyCounts(journal, compiled, nodes);
   const group = rulesOf(own).spread[0]!;
   const outcome = () => [counts.count(group, 'a'), counts.owners(group, 'a'), counts.meetsHostAffinity(group, 'a')];
   counts.addSelected(group, 'a', 2);
@@ -41,18 +53,19 @@ test('journaled topology counts are undone', () => {
   counts.addOwner(group, 'a', 2);
   const before = outcome();
   expect(before).toEqual([2, 2, false]);
-  const journal = new Journal();
-  counts.journal = journal;
+  journal.clear();
   counts.addSelected(group, 'a', 3);
   counts.addOwner(group, 'a', 4);
   counts.addFree(group, 'a', 1);
-  expect(outcome()).toEqual([5, 6, true]);
-  counts.journal = undefined;
-  journal.rollback();
+  const after = outcome();
+  expect(after).toEqual([5, 6, true]);
+  const changes = journal.rollback();
   expect(outcome()).toEqual(before);
+  journal.replay(changes);
+  expect(outcome()).toEqual(after);
 });
 
-test('pods, ports and volumes placed on a node are undone', () => {
+test('pods, ports and volumes placed on a node are undone and made again', () => {
   const driver = 'csi';
   const own = pod('p', {
     labels: { app: 'web' },
@@ -85,7 +98,8 @@ test('pods, ports and volumes placed on a node are undone', () => {
   );
   const attached = new Map([[driver, new Set(['old'])]]);
   const state = { ...nodes[0]!, attach: { limits: new Map([[driver, 9]]), attached } };
-  const assigner = new JournaledAssigner(compiled, feasibility, [state], book, topologyCounts);
+  const journal = new Journal();
+  const assigner = new JournaledAssigner(journal, compiled, feasibility, [state], book, topologyCounts);
   const { podClass, rules } = targetOf(own);
   const outcome = () => ({
     free: [...state.free],
@@ -99,17 +113,21 @@ test('pods, ports and volumes placed on a node are undone', () => {
   assigner.putOn(state, podClass, rules, [own]);
   const before = outcome();
   expect(before).toMatchObject({ pods: [own], placed: 1, ruled: 1, placements: 1 });
-  const journal = new Journal();
-  assigner.journal = journal;
+  journal.clear();
   attached.get(driver)!.delete('old');
   const late = outcome();
   assigner.putOn(state, podClass, rules, [own, own]);
   expect(outcome()).toMatchObject({ placed: 3, ruled: 3, placements: 2 });
   expect(assigner.placements.at(-1)).toEqual({ node: state, podClass, pods: [own, own] });
-  journal.rollback();
+  const after = outcome();
+  const changes = journal.rollback();
   expect(outcome()).toEqual(late);
+  journal.replay(changes);
+  expect(outcome()).toEqual(after);
+  journal.rollback();
   const { index, view, free, kind, ports, pods, host } = state;
   const bare = { index, view, free, kind, ports, pods, host, attach: undefined };
+  journal.clear();
   assigner.putOn(bare, podClass, rules, [own]);
   expect(bare.pods).toHaveLength(2);
   journal.rollback();

@@ -7,59 +7,83 @@ import type { Group } from '../topology/groups.js';
 import { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
-/** The undo steps of a trial, run in reverse order. */
-export class Journal {
-  private readonly undos: (() => void)[] = [];
+/** A change of a trial that was made: how to undo it, and how to make it again. */
+export interface Change {
+  readonly undo: () => void;
+  readonly redo: () => void;
+}
 
-  note(undo: () => void): void {
-    this.undos.push(undo);
+/** All changes of a trial, in order. */
+export class Journal {
+  private readonly changes: Change[] = [];
+
+  note(change: Change): void {
+    this.changes.push(change);
   }
 
   /** The current position, for `rollback`. */
   mark(): number {
-    return this.undos.length;
+    return this.changes.length;
   }
 
-  /** Undoes everything since the mark; everything if no mark is given. */
-  rollback(mark = 0): void {
-    while (this.undos.length > mark) this.undos.pop()!();
+  /** Undoes everything since the mark, the last change first. Returns what was undone, for `replay`. */
+  rollback(mark = 0): readonly Change[] {
+    const undone = this.changes.splice(mark);
+    for (let i = undone.length - 1; i >= 0; i--) undone[i]!.undo();
+    return undone;
+  }
+
+  /** Makes changes again from the state in which they were made. */
+  replay(changes: readonly Change[]): void {
+    for (const change of changes) {
+      change.redo();
+      this.changes.push(change);
+    }
   }
 
   clear(): void {
-    this.undos.length = 0;
+    this.changes.length = 0;
   }
 }
 
 /** Topology counts whose changes are recorded in a journal. */
 export class JournaledTopologyCounts extends TopologyCounts {
-  journal: Journal | undefined;
+  constructor(
+    private readonly journal: Journal,
+    ...base: ConstructorParameters<typeof TopologyCounts>
+  ) {
+    super(...base);
+  }
 
   override addSelected(group: Group, domain: string, pods: number): void {
-    super.addSelected(group, domain, pods);
-    this.journal?.note(() => {
-      super.addSelected(group, domain, -pods);
+    this.add(pods, (more) => {
+      super.addSelected(group, domain, more);
     });
   }
 
   override addFree(group: Group, domain: string, pods: number): void {
-    super.addFree(group, domain, pods);
-    this.journal?.note(() => {
-      super.addFree(group, domain, -pods);
+    this.add(pods, (more) => {
+      super.addFree(group, domain, more);
     });
   }
 
   override addOwner(group: Group, domain: string, pods: number): void {
-    super.addOwner(group, domain, pods);
-    this.journal?.note(() => {
-      super.addOwner(group, domain, -pods);
+    this.add(pods, (more) => {
+      super.addOwner(group, domain, more);
     });
   }
 
   override recordDaemons(profile: Profile, nodes: number): void {
     super.recordDaemons(profile, nodes);
-    this.journal?.note(() => {
-      this.launchedNodes -= nodes;
-    });
+    const count = (more: number): void => {
+      this.launchedNodes += more;
+    };
+    this.journal.note({ undo: () => count(-nodes), redo: () => count(nodes) });
+  }
+
+  private add(pods: number, count: (more: number) => void): void {
+    count(pods);
+    this.journal.note({ undo: () => count(-pods), redo: () => count(pods) });
   }
 }
 
@@ -73,29 +97,49 @@ export interface NodePlacement {
 /** Places pods as a plan does, and records where they are placed and how to undo that. */
 export class JournaledAssigner extends Assigner {
   readonly placements: NodePlacement[] = [];
-  journal: Journal | undefined;
+
+  constructor(
+    private readonly journal: Journal,
+    ...base: ConstructorParameters<typeof Assigner>
+  ) {
+    super(...base);
+  }
 
   override putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
-    const free = node.free.slice();
-    const podsBefore = node.pods.length;
-    const placedBefore = node.placed?.length ?? 0;
-    const placedWithRulesBefore = node.placedWithRules?.length ?? 0;
-    const portsBefore = node.ports.length;
-    const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copyEntry);
+    const freeBefore = node.free.slice();
+    const attachedBefore = attachedOf(node);
+    const lists: readonly unknown[][] = [node.pods, node.placed ?? [], node.placedWithRules ?? [], node.ports];
+    const lengths = lists.map(({ length }) => length);
     super.putOn(node, podClass, rules, pods);
-    this.placements.push({ node, podClass, pods });
-    this.journal?.note(() => {
-      node.free.set(free);
-      node.pods.length = podsBefore;
-      node.placed?.splice(placedBefore);
-      node.placedWithRules?.splice(placedWithRulesBefore);
-      node.ports.length = portsBefore;
-      this.placements.pop();
-      if (attached === undefined) return;
-      node.attach!.attached.clear();
-      for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);
+    const placement = { node, podClass, pods };
+    this.placements.push(placement);
+    const free = node.free.slice();
+    const attached = attachedOf(node);
+    const more = lists.map((list, i) => list.slice(lengths[i]));
+    this.journal.note({
+      undo: () => {
+        node.free.set(freeBefore);
+        lists.forEach((list, i) => (list.length = lengths[i]!));
+        this.placements.pop();
+        attach(node, attachedBefore);
+      },
+      redo: () => {
+        node.free.set(free);
+        lists.forEach((list, i) => list.push(...more[i]!));
+        this.placements.push(placement);
+        attach(node, attached);
+      },
     });
   }
 }
 
-const copyEntry = ([driver, volumes]: [string, Set<string>]): [string, Set<string>] => [driver, new Set(volumes)];
+type Attached = readonly (readonly [string, ReadonlySet<string>])[] | undefined;
+
+const attachedOf = ({ attach: own }: NodeState): Attached =>
+  own && [...own.attached].map(([driver, volumes]) => [driver, new Set(volumes)]);
+
+function attach({ attach: own }: NodeState, attached: Attached): void {
+  if (own === undefined) return;
+  own.attached.clear();
+  for (const [driver, volumes] of attached ?? []) own.attached.set(driver, new Set(volumes));
+}

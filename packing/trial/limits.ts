@@ -28,8 +28,9 @@ export class TrialLimits {
   /** Charges a launched node of this row. */
   take(node: NodeState, row: Row): void {
     const use = (limit: PoolLimit): number => rowUse(row, limit);
-    this.launched.set(node, use);
-    this.journal.note(() => this.launched.delete(node));
+    const add = (): unknown => this.launched.set(node, use);
+    add();
+    this.journal.note({ undo: () => this.launched.delete(node), redo: add });
     for (const limit of this.limits) this.count(limit, -use(limit));
   }
 
@@ -59,10 +60,11 @@ export class TrialLimits {
 
   private count(limit: PoolLimit, amount: number): void {
     if (amount === 0) return;
-    limit.remaining += amount;
-    this.journal.note(() => {
-      limit.remaining -= amount;
-    });
+    const add = (more: number): void => {
+      limit.remaining += more;
+    };
+    add(amount);
+    this.journal.note({ undo: () => add(-amount), redo: () => add(amount) });
   }
 
   private usedBy(node: NodeState, limit: PoolLimit): number {

@@ -20,6 +20,7 @@ interface Pass {
   readonly book: RuleBook;
   readonly topologyCounts: JournaledTopologyCounts;
   readonly worth: Worth;
+  readonly journal: Journal;
 }
 
 /** Places pods on nodes of a trial. */
@@ -29,16 +30,18 @@ export class Placer {
   private readonly book: RuleBook;
   private readonly topologyCounts: JournaledTopologyCounts;
   private readonly worth: Worth;
+  private readonly journal: Journal;
   private readonly order = new Map<PodClass, number>();
   private assigner: JournaledAssigner;
   private filling: Filling = 'queue';
 
-  constructor({ compiled, feasibility, book, topologyCounts, worth }: Pass, nodes: readonly NodeState[]) {
+  constructor({ compiled, feasibility, book, topologyCounts, worth, journal }: Pass, nodes: readonly NodeState[]) {
     this.compiled = compiled;
     this.feasibility = feasibility;
     this.book = book;
     this.topologyCounts = topologyCounts;
     this.worth = worth;
+    this.journal = journal;
     compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
     this.assigner = this.assignerOver(nodes);
   }
@@ -51,11 +54,6 @@ export class Placer {
   /** Placements after the first `count`. */
   placementsSince(count: number): readonly NodePlacement[] {
     return this.assigner.placements.slice(count);
-  }
-
-  /** The journal that records placements from now on; undefined: none. */
-  set journal(journal: Journal | undefined) {
-    this.assigner.journal = journal;
   }
 
   /** Places pods on the node without checks: they run there. */
@@ -173,7 +171,7 @@ export class Placer {
   }
 
   private assignerOver(states: readonly NodeState[]): JournaledAssigner {
-    return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.topologyCounts);
+    return new JournaledAssigner(this.journal, this.compiled, this.feasibility, states, this.book, this.topologyCounts);
   }
 
   /**

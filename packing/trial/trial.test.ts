@@ -88,6 +88,7 @@ describe('steps of a trial', () => {
   const start = () => {
     const world = trialOf({ nodes: [node('gone'), node('a')], pods: own }, { gone: [] });
     world.trial.placer.settleOn(world.stateOf('gone'), world.loads(...own));
+    world.trial.commit();
     return world;
   };
 
@@ -611,6 +612,7 @@ describe('topology counts of a trial', () => {
     trial.placer.place(loads(own[0]!), true, parts);
     const [bought] = trial.buy(parts, [], search)!;
     trial.launch({ ...bought!, counted }, undefined, 'n');
+    trial.commit();
     // Two may be in the zone while the other is empty.
     trial.placer.setTargets([stateOf('a')]);
     const more = [1, 2].filter((count) => {

@@ -21,7 +21,7 @@ import { RuleBook } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
-import { Journal, JournaledTopologyCounts } from './journal.js';
+import { type Change, Journal, JournaledTopologyCounts } from './journal.js';
 import { Launches } from './launches.js';
 import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
@@ -46,7 +46,7 @@ export interface Launch {
 
 /**
  * The cluster during what-if simulation. Classes, profiles and topology counts are computed once, then kept up to date.
- * Everything after `begin` is reverted by `undo` or made permanent by `commit`.
+ * Everything since the last `commit` is reverted by `undo`, and after that made again by `redo`.
  */
 export class Trial {
   /** Existing nodes that take pods or may be removed. */
@@ -85,13 +85,17 @@ export class Trial {
     this.purchases = new Purchases(this.compiled, this.book);
     this.launches = new Launches(this.compiled);
     const counted = countedNodes(this.compiled, states);
-    this.topologyCounts = new JournaledTopologyCounts(this.compiled, counted, this.book.daemonPods);
+    this.topologyCounts = new JournaledTopologyCounts(this.journal, this.compiled, counted, this.book.daemonPods);
     countRunning(this.compiled, counted, groups, this.topologyCounts, bindRunning(this.compiled, groups, this.book));
     this.limits = new TrialLimits(this.compiled, this.journal, objects.pods.length);
     for (const podClass of this.compiled.classes.all) for (const pod of podClass.pods) this.classes.set(pod, podClass);
     this.worth = Worth.of(this.compiled, this.feasibility);
     const { feasibility, book, topologyCounts, worth } = this;
-    this.placer = new Placer({ compiled: this.compiled, feasibility, book, topologyCounts, worth }, states);
+    this.placer = new Placer(
+      { compiled: this.compiled, feasibility, book, topologyCounts, worth, journal: this.journal },
+      states,
+    );
+    this.commit();
   }
 
   /** Classes of pods that need a node, largest first. */
@@ -130,35 +134,35 @@ export class Trial {
     }
   }
 
-  /** Starts recording. Returns the journal position and the number of landings so far. */
+  /** The journal position and the number of placements so far. */
   begin(): { readonly mark: number; readonly landed: number } {
-    this.topologyCounts.journal = this.journal;
-    this.placer.journal = this.journal;
     return { mark: this.journal.mark(), landed: this.placer.placements.length };
   }
 
-  /** Reverts everything since the mark and continues recording. */
+  /** Records a change that the caller has made to its own state. */
+  note(change: Change): void {
+    this.journal.note(change);
+  }
+
+  /** Reverts everything since the mark. */
   backTo(mark: number): void {
-    this.topologyCounts.journal = undefined;
-    this.placer.journal = undefined;
     this.journal.rollback(mark);
-    this.begin();
   }
 
-  /** Reverts everything since the first `begin`, or since the last commit. */
-  undo(): void {
-    // Reverting must not be recorded.
-    this.topologyCounts.journal = undefined;
-    this.placer.journal = undefined;
-    this.journal.rollback(this.floor);
+  /** Reverts everything since the last commit. Returns what was reverted, for `redo`. */
+  undo(): readonly Change[] {
+    return this.journal.rollback(this.floor);
   }
 
-  /** Makes everything since the first `begin` permanent; inside `withoutEffect`, until that ends. */
+  /** Makes changes again that `undo` has reverted from the state as it is now. */
+  redo(changes: readonly Change[]): void {
+    this.journal.replay(changes);
+  }
+
+  /** Makes everything so far permanent; inside `withoutEffect`, until that ends. */
   commit(): void {
     if (this.floor === undefined) this.journal.clear();
     else this.floor = this.journal.mark();
-    this.topologyCounts.journal = undefined;
-    this.placer.journal = undefined;
   }
 
   /** Runs `run`, in which changes can be committed, and reverts all of them afterwards. */
@@ -176,9 +180,7 @@ export class Trial {
   removePods(node: NodeState, loads: Loads): void {
     const before = node.free.slice();
     node.free.fill(-1);
-    this.journal.note(() => {
-      node.free.set(before);
-    });
+    this.journal.note({ undo: () => node.free.set(before), redo: () => node.free.fill(-1) });
     for (const [podClass, pods] of loads) this.uncount(node, podClass, pods.length);
   }
 
@@ -314,7 +316,6 @@ export class Trial {
 
   /** The node that a launch becomes, with its pods. Without a NodeClaim it has the row that was bought. */
   launch({ claim, counted }: Launch, planned: PlannedClaim | undefined, name: string): NodeState {
-    this.begin();
     const row = planned === undefined ? this.compiled.universe.rows[claim.row]! : this.launches.rowFor(claim, planned);
     const state = this.launches.blank(row, name, this.nodes.length + this.limits.launches);
     for (const { podClass, pods } of claim.members) {
@@ -322,14 +323,12 @@ export class Trial {
     }
     this.topologyCounts.recordDaemons(row.profile, 1);
     this.limits.take(state, row);
-    this.commit();
     return state;
   }
 
   /** Refunds the limits that a removed node used. */
   release(node: NodeState): void {
     this.limits.release(node);
-    this.commit();
   }
 
   /** The claim as a launch at current offerings, without pods; undefined if one of its types is no longer offered. */
