@@ -14,7 +14,7 @@ const around = (...names) => ({
 const sharedMoto = 'test/live/shared-moto.ts';
 const sharedFolder = 'test/workflow/shared-folder.mjs';
 const sharedStack = 'test/integration/global-setup.ts';
-const ownProcesses = { runner: path('test/jest/isolating-runner.mjs') };
+const ownProcesses = { runner: [path('test/jest/runner.mjs'), { isolate: true }] };
 
 const project = (displayName, testMatch, { ignored = [], ...more } = {}) => ({
   displayName,

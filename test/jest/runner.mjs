@@ -1,29 +1,95 @@
-// jest-light-runner on the modules of dist.tests/ (tools/build/transpile.mjs). Jest knows tests by their sources: it finds, orders and names them so.
+// Runs the modules of dist.tests/ (tools/build/transpile.mjs) in plain Node. Jest knows tests by their sources: it finds, orders and names them so.
+import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { createRunner } from 'jest-light-runner';
+import { fileURLToPath } from 'node:url';
 import { mirror, moduleOf } from '../../tools/build/transpile.mjs';
 
-const LightRunner = createRunner({ runtime: 'child_process' });
+const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
+const minute = 60_000;
+/** setup.mjs ends every test and hook before. */
+const longestSilence = 30 * minute;
+/** For what a process does on exit. */
+const timeToEnd = 10_000;
 
-export default class SourceRunner extends LightRunner {
-  constructor(...config) {
-    super(...config);
-    // A single worker too: what tests leave open must not keep Jest's own process from its end.
-    this._runtime = 'child_process';
+/** `isolate`: each file in a process that runs no other. */
+export default class SourceRunner {
+  constructor(globalConfig, _, { isolate = false } = {}) {
+    this.globalConfig = globalConfig;
+    this.isolate = isolate;
   }
 
-  runTests(tests, watcher, onStart, onResult, onFailure) {
-    const sources = new Map(tests.map((test) => [{ ...test, path: moduleOf(test.path) }, test]));
-    return super.runTests(
-      [...sources.keys()],
-      watcher,
-      (test) => onStart(sources.get(test)),
-      (test, result) => onResult(sources.get(test), ofSource(sources.get(test).path, result)),
-      (test, error) =>
-        onFailure(sources.get(test), { ...error, message: error.message, stack: inSources(error.stack) }),
-    );
+  async runTests(tests, watcher, onStart, onResult, onFailure) {
+    const waiting = [...tests];
+    const follow = async () => {
+      const processes = new Map();
+      for (let test = waiting.shift(); test !== undefined; test = waiting.shift()) {
+        await onStart(test);
+        const { result, error } = await this.processFor(test, processes).run(test.path);
+        if (error === undefined) await onResult(test, ofSource(test.path, result));
+        else await onFailure(test, { message: error.message, stack: inSources(error.stack) });
+      }
+      for (const each of processes.values()) each.end();
+    };
+    await Promise.all(Array.from({ length: Math.min(this.globalConfig.maxWorkers, tests.length) }, follow));
+  }
+
+  /** `processes`: by project, those of one of the workers that Jest is allowed. */
+  processFor({ context: { config: projectConfig } }, processes) {
+    const last = processes.get(projectConfig);
+    if (last !== undefined && !last.ended && !this.isolate) return last;
+    last?.end();
+    const next = new TestProcess({ globalConfig: this.globalConfig, projectConfig, runtime: 'child_process' });
+    processes.set(projectConfig, next);
+    return next;
+  }
+}
+
+/** Each file that it is given comes to a result or an error, however the process ends or falls silent. */
+class TestProcess {
+  ended = false;
+  settle = () => undefined;
+
+  constructor(config) {
+    this.config = config;
+    this.child = fork(worker);
+    this.child.on('message', (said) => this.hear(said));
+    this.child.on('error', ({ message }) => this.lose(`its process failed: ${message}`));
+    this.child.on('exit', (code, signal) => this.lose(`its process ended with ${signal ?? `exit code ${code}`}`));
+  }
+
+  async run(path) {
+    const words = `its process ended no test or hook for ${longestSilence / minute} minutes`;
+    this.silent = setTimeout(() => this.lose(words), longestSilence);
+    try {
+      return await new Promise((resolve) => {
+        this.settle = resolve;
+        this.child.send({ config: this.config, path: moduleOf(path) });
+      });
+    } finally {
+      clearTimeout(this.silent);
+      this.silent = undefined;
+    }
+  }
+
+  hear({ result, error }) {
+    if (result === undefined && error === undefined) this.silent?.refresh();
+    else this.settle({ result, error });
+  }
+
+  lose(why) {
+    this.ended = true;
+    this.child.kill('SIGKILL');
+    const message = `the file was not over when ${why}`;
+    this.settle({ error: { message, stack: message } });
+  }
+
+  end() {
+    if (this.ended) return;
+    const killing = setTimeout(() => this.child.kill('SIGKILL'), timeToEnd);
+    this.child.on('exit', () => clearTimeout(killing));
+    this.child.disconnect();
   }
 }
 

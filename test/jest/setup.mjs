@@ -32,7 +32,8 @@ const failed = new WeakMap();
 addEventHandler(({ name }, { currentDescribeBlock, rootDescribeBlock }) => {
   if (!prepared.has(rootDescribeBlock)) {
     prepared.add(rootDescribeBlock);
-    rootDescribeBlock.hooks.push({ type: 'afterAll', fn: restoreProcess });
+    // Before the hook that this event may be of, which is the last.
+    rootDescribeBlock.hooks.unshift({ type: 'afterAll', fn: restoreProcess });
   }
   if (name === 'add_test') {
     const test = currentDescribeBlock.children.at(-1);
@@ -48,6 +49,7 @@ addEventHandler(({ name }, { currentDescribeBlock, rootDescribeBlock }) => {
 
 /** A function without parameters, for a row of `each` that is shorter than its test asks for no callback. */
 const limited = (fn) => async () => {
+  report({});
   let timer;
   const late = new Promise((_, reject) => {
     const end = () => reject(new Error(`not over after ${limit / minutes} minutes`));
@@ -61,6 +63,7 @@ const limited = (fn) => async () => {
 };
 // Tests put others in their place.
 const { setTimeout: realTimeout, clearTimeout: realClear } = globalThis;
+const report = process.send.bind(process);
 
 const noting = (block, fn) => async () => {
   try {
