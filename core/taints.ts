@@ -15,6 +15,21 @@ export const isSameTaint = (a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'ke
 export const hasUnregisteredTaint = ({ spec }: Pick<Node, 'spec'>): boolean =>
   spec?.taints?.some((taint) => isSameTaint(taint, taints.unregistered)) ?? false;
 
+/** Taints that come and go while a node starts (labels/starting-taints). */
+export function isKnownEphemeral({ key, effect, value }: Taint): boolean {
+  switch (key) {
+    case 'node.kubernetes.io/not-ready':
+    case 'node.kubernetes.io/unreachable':
+      return effect !== 'PreferNoSchedule';
+    case 'node.cloudprovider.kubernetes.io/uninitialized':
+      return value === 'true' && effect === 'NoSchedule';
+    case taints.unregistered.key:
+      return true;
+    default:
+      return key.startsWith('readiness.k8s.io/');
+  }
+}
+
 /** The node's taints except those with this key. */
 export function withoutTaint({ spec }: Pick<Node, 'spec'>, { key }: Pick<Taint, 'key'>): Taint[] {
   return (spec?.taints ?? []).filter((taint) => taint.key !== key);

@@ -1,5 +1,6 @@
 import FakeTimers from '@sinonjs/fake-timers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Taint } from '../api/kubernetes.js';
 import { finalizers, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -242,10 +243,10 @@ describe("the operator's workflows for NodeClaims", () => {
     const clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     stops.push(() => clock.uninstall());
     const status = (providerID: string): object => ({ status: { providerID } });
-    const put = (name: string, ready: 'True' | 'False'): void =>
+    const put = (name: string, ready: 'True' | 'False', taints: Taint[] = []): void =>
       void world.kube.put('Node', {
         metadata: { name },
-        spec: { providerID: `fake:///a/${name}` },
+        spec: { providerID: `fake:///a/${name}`, taints },
         status: { conditions: [{ type: 'Ready', status: ready }] },
       });
     for (const name of ['soon', 'late']) world.kube.put('NodeClaim', claim(name, status(`fake:///a/${name}`)));
@@ -256,9 +257,14 @@ describe("the operator's workflows for NodeClaims", () => {
     await world.synced();
     await clock.tickAsync(1000);
     expect(signalled()).toEqual([]);
+    // The taint goes a moment after the node is Ready.
+    put('soon', 'True', [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }]);
+    await world.synced();
+    await clock.tickAsync(300);
+    expect(signalled()).toEqual([]);
     put('soon', 'True');
     await world.synced();
-    await clock.tickAsync(500);
+    await clock.tickAsync(300);
     expect(signalled()).toEqual(['nodeChanged uid-soon']);
 
     await clock.tickAsync(10_000);

@@ -1,8 +1,8 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Node } from '../api/kubernetes.js';
+import type { Node, Taint } from '../api/kubernetes.js';
 import { taints as knownTaints } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
-import { isSameTaint } from '../core/taints.js';
+import { isKnownEphemeral, isSameTaint } from '../core/taints.js';
 import { isManaged, isUnregistered } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
@@ -12,8 +12,8 @@ import { isDeleting, nameOf } from '../core/names.js';
 
 /**
  * Several components write to a node while it joins: one signal to the launch suffices for changes within this time. A
- * node that is not Ready yet may become so soon; it is then registered and initialized in one step
- * (registration/in-one-step).
+ * node that is not Ready yet, or still has the taint of that, may become so soon; it is then registered and initialized
+ * in one step (registration/in-one-step).
  */
 const collectMs = { ready: 200, notReady: 2000 };
 
@@ -87,10 +87,12 @@ function becameInitialized(before: NodeClaim, after: NodeClaim): boolean {
   return !isTrue(before.status?.conditions, 'Initialized') && isTrue(after.status?.conditions, 'Initialized');
 }
 
-const collectFor = ({ status }: Node): number => collectMs[isTrue(status?.conditions, 'Ready') ? 'ready' : 'notReady'];
-
 /** The fields of a Node that registration and initialization wait for, excluding heartbeats and their own writes. */
-function readiness({ spec, status }: Node): string {
-  const taints = spec?.taints?.filter((taint) => !isSameTaint(taint, knownTaints.unregistered));
-  return JSON.stringify([taints, status?.allocatable, isTrue(status?.conditions, 'Ready')]);
-}
+const readiness = (node: Node): string =>
+  JSON.stringify([taintsOf(node), node.status?.allocatable, isTrue(node.status?.conditions, 'Ready')]);
+
+const collectFor = (node: Node): number =>
+  collectMs[isTrue(node.status?.conditions, 'Ready') && !taintsOf(node).some(isKnownEphemeral) ? 'ready' : 'notReady'];
+
+const taintsOf = ({ spec }: Node): readonly Taint[] =>
+  spec?.taints?.filter((taint) => !isSameTaint(taint, knownTaints.unregistered)) ?? [];

@@ -4,26 +4,11 @@ import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
-import { isSameTaint } from '../../core/taints.js';
+import { isKnownEphemeral, isSameTaint } from '../../core/taints.js';
 import { updateClaim } from '../../cluster/writes.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { nameOf } from '../../core/names.js';
-
-/** Taints that come and go while a node starts (labels/starting-taints). */
-function isKnownEphemeral({ key, effect, value }: Taint): boolean {
-  switch (key) {
-    case 'node.kubernetes.io/not-ready':
-    case 'node.kubernetes.io/unreachable':
-      return effect !== 'PreferNoSchedule';
-    case 'node.cloudprovider.kubernetes.io/uninitialized':
-      return value === 'true' && effect === 'NoSchedule';
-    case taints.unregistered.key:
-      return true;
-    default:
-      return key.startsWith('readiness.k8s.io/');
-  }
-}
 
 /** What registration writes to a Node (registration/registered); undefined when all of it is there. */
 export function registration(
