@@ -32,6 +32,7 @@ export function interceptors(): WorkflowInterceptors {
     outbound: [
       {
         scheduleActivity: (input, next) => readable(`activity ${input.activityType}`, next(input)),
+        scheduleLocalActivity: (input, next) => readable(`activity ${input.activityType}`, next(input)),
         startChildWorkflowExecution: (input, next) =>
           next(input).then(([started, result]) => [started, readable(`workflow ${input.workflowType}`, result)]),
       },

@@ -101,6 +101,7 @@ export function interceptors(): WorkflowInterceptors {
     outbound: [
       {
         scheduleActivity: (input, next) => traced(`StartActivity:${input.activityType}`, input, next),
+        scheduleLocalActivity: (input, next) => traced(`StartActivity:${input.activityType}`, input, next),
         startChildWorkflowExecution: (input, next) => traced(`StartChildWorkflow:${input.workflowType}`, input, next),
         signalWorkflow: (input, next) => traced(`SignalWorkflow:${input.signalName}`, input, next),
       },

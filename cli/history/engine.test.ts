@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { searchAttributes } from '../../workflows/messages.js';
-import { temporalEngine } from './engine.js';
+import { decodeHistory, temporalEngine } from './engine.js';
 import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 const run = { workflowId: 'c/launch/1', runId: 'r-1' };
@@ -64,5 +64,22 @@ describe('history: reading Temporal', () => {
 
   test("reads the namespace's retention", async () => {
     await expect(temporalEngine(stub().client).retentionMs()).resolves.toBe(86_400_000);
+  });
+
+  test('reads a local activity as an activity; other markers say nothing', () => {
+    const payloads = (value: unknown): object => ({ payloads: [defaultPayloadConverter.toPayload(value)] });
+    const marker = (markerName: string): object => ({
+      eventTime: timestampOf(5000),
+      markerRecordedEventAttributes: {
+        markerName,
+        details: { data: payloads({ seq: 1, activity_type: 'syncNode' }), result: payloads({ state: 'registered' }) },
+      },
+    });
+
+    const steps = decodeHistory([marker('core_local_activity'), marker('core_patch')] as never);
+
+    expect(steps).toEqual([
+      { is: 'activity', at: 5000, name: 'syncNode', input: undefined, result: { state: 'registered' } },
+    ]);
   });
 });

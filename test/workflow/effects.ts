@@ -42,6 +42,10 @@ const effectsByEvent: {
     taskQueue?.name,
     ...values(input?.payloads),
   ],
+  markerRecordedEventAttributes: ({ details }) => [
+    'local activity',
+    ...values(details?.['data']?.payloads).map(typeOf),
+  ],
   timerStartedEventAttributes: ({ startToFireTimeout }) => {
     const seconds = secondsOf(startToFireTimeout);
     return seconds < leastSeconds ? undefined : ['timer', seconds];
@@ -71,6 +75,9 @@ const effectsByEvent: {
 
 const values = (payloads: Payloads): unknown[] =>
   (payloads ?? []).map((payload) => defaultPayloadConverter.fromPayload(payload));
+
+/** Of what the SDK writes about a local activity; nothing for other markers. */
+const typeOf = (data: unknown): unknown => (data as { readonly activity_type?: string } | undefined)?.activity_type;
 
 /** Whole ones: what is left of a deadline differs by milliseconds. */
 const secondsOf = (duration: Duration | null | undefined): number =>

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import type { ClaimRef, LaunchNodeInput } from '../../workflows/messages.js';
 import { explainQuery, nodeChangedSignal, phaseQuery, stopLaunchSignal } from '../../workflows/messages.js';
+import { effectsOf } from './effects.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster, durationOf, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
@@ -59,6 +60,25 @@ describe('launchNode, from claim to initialized node', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
     expect(activities.callsOf()).toEqual(['launchInstance', 'syncNode']);
     expect(activities.inputsOf<{ isFirst: boolean }>('launchInstance')).toMatchObject([{ isFirst: true }]);
+    expect(effectsOf(await handle.fetchHistory()).filter((effect) => effect.includes('syncNode'))).toEqual([
+      '["local activity","syncNode"]',
+    ]);
+  });
+
+  test('a look at the Node that fails within the workflow task becomes an activity of its own, which is retried', async () => {
+    const sync = activities.syncNode.bind(activities);
+    let looks = 0;
+    activities.syncNode = async (looked) => {
+      if (++looks < 3) throw new Error('no answer from the Kubernetes API server');
+      return sync(looked);
+    };
+    activities.nodeStates = ['initialized'];
+
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    const effects = effectsOf(await handle.fetchHistory()).filter((effect) => effect.includes('syncNode'));
+    expect(effects.map((effect) => (JSON.parse(effect) as string[])[0])).toEqual(['local activity', 'activity']);
   });
 
   // Rule `launch/one-instance`.

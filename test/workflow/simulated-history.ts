@@ -1,4 +1,5 @@
 import type { History } from '@temporalio/worker';
+import { toPayloads } from '../simulation/temporal/payloads.js';
 import type { Run } from '../simulation/temporal/run.js';
 import type { Command } from '../simulation/temporal/sandbox.js';
 
@@ -19,6 +20,7 @@ function eventOf(command: Command): Written {
 
 function ofSteps({
   scheduleActivity,
+  scheduleLocalActivity,
   requestCancelActivity,
   startTimer,
   upsertWorkflowSearchAttributes,
@@ -29,6 +31,9 @@ function ofSteps({
       activityType: { name: scheduleActivity.activityType },
       taskQueue: { name: scheduleActivity.taskQueue },
       input: { payloads: scheduleActivity.arguments },
+    },
+    markerRecordedEventAttributes: scheduleLocalActivity && {
+      details: { data: { payloads: toPayloads([{ activity_type: scheduleLocalActivity.activityType }]) } },
     },
     activityTaskCancelRequestedEventAttributes: requestCancelActivity && {},
     timerStartedEventAttributes: startTimer && { startToFireTimeout: startTimer.startToFireTimeout },

@@ -1,4 +1,4 @@
-import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import type { ActivityInterfaceFor } from '@temporalio/workflow';
 import type { ClaimActivities, PlanningActivities } from '../../activities/provisioning/contract.js';
 import type { CloudActivities, LaunchActivities } from '../../activities/launch/contract.js';
@@ -44,6 +44,11 @@ export interface Activities {
   readonly packing: ActivityInterfaceFor<PackingActivities>;
   readonly cloud: ActivityInterfaceFor<CloudQueueActivities>;
   readonly drain: ActivityInterfaceFor<DrainActivities>;
+  /**
+   * Short, idempotent activities that run within the workflow task: no action, task and event of their own. Tried once:
+   * what fails is called again as an ordinary activity, which waits for outages and whose failures are shown.
+   */
+  readonly local: ActivityInterfaceFor<Pick<LaunchActivities, 'syncNode'>>;
 }
 
 /** Every activity heartbeats, so that one whose worker died is retried after this time, milliseconds. */
@@ -91,6 +96,7 @@ export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefi
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
+    local: proxyLocalActivities<LaunchActivities>({ startToCloseTimeout: '4 seconds', retry: { maximumAttempts: 1 } }),
   };
 }
 

@@ -1,4 +1,10 @@
-import { CancellationScope, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+} from '@temporalio/workflow';
 import type { ClaimView, NodeSync, RefusedWrite } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
 import {
@@ -254,7 +260,11 @@ class Launch {
    */
   private async syncNode(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
     const { claim } = this.input;
-    const sync = await this.activities.kube.syncNode({ claim });
+    const { kube, local } = this.activities;
+    const sync = await local.syncNode({ claim }).catch((error: unknown) => {
+      if (isCancellation(error)) throw error;
+      return kube.syncNode({ claim });
+    });
     time?.checked(workflowNow());
     if (time?.isOver !== true || sync.state !== 'waiting' || sync.againMs !== undefined) return sync;
     const summary = 'the timeout has passed: read the Node from the API server';

@@ -45,7 +45,10 @@ const handlers: Handlers = {
     run.historyLength += 1;
   },
   scheduleActivity: (engine, run, command) => engine.schedule(run, command),
+  // In the worker that has the workflow task. Temporal Cloud bills its marker.
+  scheduleLocalActivity: (engine, run, command) => engine.schedule(run, { ...command, taskQueue: run.start.taskQueue }),
   requestCancelActivity: (engine, run, { seq }) => engine.cancelActivity(run, seq ?? 0),
+  requestCancelLocalActivity: (engine, run, { seq }) => engine.cancelActivity(run, seq ?? 0),
   startChildWorkflowExecution: startChild,
   cancelChildWorkflowExecution: (engine, run, { childWorkflowSeq }) => {
     const child = run.children.get(childWorkflowSeq ?? 0);

@@ -65,7 +65,8 @@ export class SandboxFactory {
     // Not by `create`: it hooks every promise of the process for stack traces, which are not needed here. Without a time limit,
     // because each call would start a thread to watch it.
     const noTimeLimit = undefined as unknown as number;
-    this.creator = new ReusableVMWorkflowCreator(script, bundle, noTimeLimit, new Set());
+    // Local activities of every name are registered.
+    this.creator = new ReusableVMWorkflowCreator(script, bundle, noTimeLimit, new Set(['default']));
   }
 
   async create(run: RunIdentity): Promise<Sandbox> {
