@@ -89,6 +89,24 @@ describe('disruption activities on a cluster', () => {
     expect((await activities.findDisruptions(nothing)).commands).toEqual([]);
   });
 
+  // Rule `consolidation/when-it-searches`.
+  test('while many nodes join it searches every 20 seconds, and at once when they have joined', async () => {
+    const names = Array.from({ length: 10 }, (_, i) => `coming-${i}`);
+    for (const name of names) world.kube.put('NodeClaim', nodeClaim(name));
+    await world.synced();
+    expect(await candidates()).toHaveLength(1);
+
+    world.clock.now += 19_000;
+    const { commands, nextCheckAt } = await activities.findDisruptions(nothing);
+    expect({ commands, nextCheckAt }).toEqual({ commands: [], nextCheckAt: world.clock.now + 1000 });
+    world.clock.now += 1000;
+    expect(await candidates()).toHaveLength(1);
+
+    for (const name of names) await world.kube.delete('NodeClaim', { name }, { uid: nodeClaim(name).metadata.uid });
+    await world.synced();
+    expect(await candidates()).toHaveLength(1);
+  });
+
   test('a NodePool with a broken node class does not affect others', async () => {
     const broken = nodePool('broken');
     broken.spec.template.spec.nodeClassRef.name = 'missing';

@@ -22,7 +22,9 @@ import {
 import { StableSince } from '../disruption-context/stable-since.js';
 import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
+import { isTrue } from '../../core/conditions.js';
 import { regarding } from '../../core/events.js';
+import { isDeleting } from '../../core/names.js';
 import { LeastPrice } from './least-price.js';
 import { pausePool } from '../people/pauses.js';
 import { mootQuestions } from './moot-questions.js';
@@ -38,6 +40,8 @@ const mostExcluded = 5;
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
+/** While so many nodes join, and more than a tenth of all, the result of a search is soon outdated: it waits this long. */
+const manyJoining = { nodes: 10, restMs: 20_000 };
 /** How often to check for disruptions that count against budgets although their workflow has ended. */
 const leftOverCheckMs = 2 * 60_000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
@@ -52,6 +56,7 @@ const full: Proposals = {
 };
 
 const notListed = { nodePool: 'all', why: 'the cluster has not been read yet' };
+const joining = { nodePool: 'all', why: 'many nodes join: the next search is soon' };
 const unreachable = {
   nodePool: 'all',
   why: 'the API server cannot be reached: nothing is disrupted until it answers',
@@ -78,6 +83,8 @@ export class DisruptionFinder {
   private readonly changes: ClusterChanges;
   private readonly leastPrice: LeastPrice;
 
+  private searchedAt = -Infinity;
+
   constructor(private readonly deps: ActivityDeps) {
     this.changes = new ClusterChanges(deps.cache);
     this.leastPrice = new LeastPrice(deps);
@@ -96,6 +103,10 @@ export class DisruptionFinder {
   private async search(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [notListed] };
+    const restsUntil = this.searchedAt + manyJoining.restMs;
+    if (deps.now() < restsUntil && areManyJoining(deps))
+      return { commands: [], nextCheckAt: restsUntil, held: [joining] };
+    this.searchedAt = deps.now();
     // Read first, so that changes during the search count for the next one.
     const seen = this.changes.count;
     const isFresh = await this.isFresh();
@@ -221,6 +232,12 @@ export class DisruptionFinder {
     const going = started.flatMap(({ command }) => command.candidates.map(({ node }) => node));
     return stayingNodes(context, { searched, waits }, new Set(going));
   }
+}
+
+function areManyJoining({ cache }: Pick<ActivityDeps, 'cache'>): boolean {
+  const claims = cache.all('NodeClaim').filter((claim) => !isDeleting(claim));
+  const count = claims.filter(({ status }) => !isTrue(status?.conditions, 'Initialized')).length;
+  return count >= manyJoining.nodes && count * 10 > claims.length;
 }
 
 /** Open questions about nodes of the command, which replaces them once they are withdrawn. */
