@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { capacityBuffers } from '../api/autoscaling/capacity-buffer.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
@@ -95,6 +95,32 @@ describe('conditions that the operator writes', () => {
     await world.deps.cache.until(() => noted().length === 1, AbortSignal.timeout(5000));
     await becomes('NodePool', 'rests', 'NodeClaimsAccepted', 'False');
     expect(noted()).toEqual(['rests']);
+  });
+
+  // Rule `node-pools/status`.
+  test('a written count of nodes does not cause the next one: nodes are counted every five seconds', async () => {
+    world.kube.put('EC2NodeClass', {
+      ...nodeClass('default'),
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    world.kube.put('NodePool', nodePool('default'));
+    await world.synced();
+    stops.push(watchNodePools(context()));
+    await becomes('NodePool', 'default', 'Ready', 'True');
+    // Whatever its own readiness caused is over when another one is ready.
+    world.kube.put('NodePool', nodePool('between'));
+    await becomes('NodePool', 'between', 'Ready', 'True');
+    const patch = jest.spyOn(world.kube, 'patch');
+    const counted = { status: { nodes: 7 } };
+    await world.kube.patch('NodePool', { name: 'default' }, counted, { subresource: 'status' });
+    await world.synced();
+
+    world.kube.put('NodePool', nodePool('later'));
+    await becomes('NodePool', 'later', 'Ready', 'True');
+
+    expect(patch.mock.calls.filter(([, { name }]) => name === 'default').map(([, , change]) => change)).toEqual([
+      counted,
+    ]);
   });
 
   // Rule `budgets/without-effect`.

@@ -52,7 +52,9 @@ export function watchNodePools(context: OperatorContext): () => void {
   const count = (): void => counts.addAfter('all', countedAfterMs);
   const look = (): void => counts.add('all');
   const stops = [
-    cache.on('NodePool', ({ object }) => queue.add(nameOf(object))),
+    cache.on('NodePool', ({ object, previous }) => {
+      if (previous === undefined || withoutCounts(previous) !== withoutCounts(object)) queue.add(nameOf(object));
+    }),
     cache.on(context.cloud.nodeClassKind.kind as 'EC2NodeClass', look),
     cache.on('Node', count),
     cache.on('NodeClaim', count),
@@ -64,6 +66,10 @@ export function watchNodePools(context: OperatorContext): () => void {
     for (const each of [queue, counts]) each.stop();
   };
 }
+
+/** What is not written each time that nodes are counted: otherwise a count would cause the next. */
+const withoutCounts = ({ metadata, status }: NodePool): string =>
+  JSON.stringify([metadata.generation, metadata.labels, metadata.annotations, status?.conditions]);
 
 async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
   const pool = context.cache.get('NodePool', { name });
