@@ -57,30 +57,26 @@ function attributesOf({ workflowExecutionStartedEventAttributes: started }: Hist
 const valuesOf = (fields: Readonly<Record<string, Payload>> | null | undefined): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [name, valueOf(value)]));
 
-/** What the SDK writes to the history for a local activity. */
-const localActivityMarker = 'core_local_activity';
-
 function stepOf(
   event: HistoryEvent,
   scheduled: ReadonlyMap<string, { name: string; input: unknown }>,
 ): Step | undefined {
   const at = millisecondsOf(event.eventTime) ?? 0;
-  const {
-    activityTaskCompletedEventAttributes: done,
-    markerRecordedEventAttributes: marker,
-    upsertWorkflowSearchAttributesEventAttributes: upsert,
-  } = event;
+  const { activityTaskCompletedEventAttributes: done, upsertWorkflowSearchAttributesEventAttributes: upsert } = event;
   if (done) {
     const activity = scheduled.get(String(done.scheduledEventId)) ?? { name: '', input: undefined };
     return { is: 'activity', at, ...activity, result: firstOf(done.result?.payloads) };
   }
-  if (marker?.markerName === localActivityMarker) {
-    const { data, result } = marker.details ?? {};
-    const { activity_type: name = '' } = (firstOf(data?.payloads) ?? {}) as { readonly activity_type?: string };
-    return { is: 'activity', at, name, input: undefined, result: firstOf(result?.payloads) };
-  }
   if (upsert) return { is: 'attributes', at, values: valuesOf(upsert.searchAttributes?.indexedFields) };
-  return startedOf(event, at) ?? messageOf(event, at) ?? endedOf(event, at);
+  return startedOf(event, at) ?? localOf(event, at) ?? messageOf(event, at) ?? endedOf(event, at);
+}
+
+/** A local activity, which the SDK writes to the history as a marker. */
+function localOf({ markerRecordedEventAttributes: marker }: HistoryEvent, at: number): Step | undefined {
+  if (marker?.markerName !== 'core_local_activity') return undefined;
+  const { data, result } = marker.details ?? {};
+  const { activity_type: name = '' } = (firstOf(data?.payloads) ?? {}) as { readonly activity_type?: string };
+  return { is: 'activity', at, name, input: undefined, result: firstOf(result?.payloads) };
 }
 
 function startedOf(event: HistoryEvent, at: number): Started | undefined {
