@@ -10,7 +10,7 @@ import { recordsOf } from '../cluster/pool-records.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/text.js';
-import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
+import { awaitingReconciliation, brokenConditions, conditionOf, isTrue } from '../core/conditions.js';
 import { nominatedText, reasonOfFailure } from '../core/events.js';
 import { isPending } from '../core/pods.js';
 import { timeText } from '../core/time.js';
@@ -52,7 +52,7 @@ export function poolRow({ metadata, spec, status }: NodePool, claims: readonly N
     (claim) =>
       isDeleting(claim) && (claim.status?.providerID ?? '') !== '' && labelsOf(claim).nodePool === metadata.name,
   ).length;
-  const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
+  const [broken] = brokenConditions(status?.conditions);
   return {
     nodePool: metadata.name ?? '',
     ready: ready?.status ?? 'Unknown',
@@ -132,9 +132,8 @@ async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
   return lists.flatMap((objects, i) =>
     objects.flatMap(({ metadata, status }) => {
       const { conditions } = status ?? {};
-      const failed = (conditions ?? []).filter(({ status: value }) => value === 'False');
-      const own = failed.find(({ type }) => type !== 'Ready') ?? failed[0];
-      if (own === undefined) return [];
+      const own = brokenConditions(conditions)[0] ?? conditionOf(conditions, 'Ready');
+      if (own?.status !== 'False') return [];
       const { message = '', reason = '' } = own;
       return [{ object: `${kinds[i]} ${metadata.name ?? ''}`, message: message === '' ? reason : message }];
     }),

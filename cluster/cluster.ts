@@ -190,16 +190,16 @@ export async function nodePrices(
 /** The same with given prices. */
 export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: NodePrices): readonly NodeView[] {
   return managedClaims(deps).map((claim) => {
-    const node = nodeOf(deps.cache, claim);
-    const pool = poolOf(deps.cache, claim);
-    return {
-      claim,
-      node,
-      pool,
-      pods: node === undefined ? [] : deps.cache.podsOnNode(nameOf(node)),
-      pricePerHour: prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0,
-    };
+    const view = unpricedView(deps.cache, claim);
+    return { ...view, pricePerHour: prices.of(claim.metadata.labels ?? {}, nodeNameOf(view)) ?? 0 };
   });
+}
+
+/** A node whose price does not matter. */
+export function unpricedView(cache: ClusterCache, claim: NodeClaim): NodeView {
+  const node = nodeOf(cache, claim);
+  const pods = node === undefined ? [] : cache.podsOnNode(nameOf(node));
+  return { claim, node, pool: poolOf(cache, claim), pods, pricePerHour: 0 };
 }
 
 const quantities = new QuantityReader();

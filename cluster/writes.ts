@@ -96,7 +96,8 @@ export async function updateNode(
 
 /** Reads, decides, and writes with the resourceVersion that was read, for any cluster-scoped kind. */
 export async function updateObject<
-  K extends 'Node' | 'NodePool' | 'NodeOverlay' | 'EC2NodeClass' | 'KWOKNodeClass' | 'DisruptionPolicy',
+  K extends
+    'Node' | 'NodePool' | 'NodeOverlay' | 'EC2NodeClass' | 'KWOKNodeClass' | 'DisruptionPolicy' | 'DisruptionPause',
 >(
   kube: KubeClient,
   kind: K,

@@ -59,6 +59,13 @@ export function withCondition(
   return conditions!.map((condition) => (condition === known ? next : condition));
 }
 
+/** Whether all nodes of a NodePool or node class are as it says now (node-pools/up-to-date). */
+export const nodesUpToDate = 'NodesUpToDate';
+
+/** Conditions that report a problem, apart from the summary `Ready`. Nodes that are replaced are none. */
+export const brokenConditions = (conditions: readonly Condition[] | undefined): readonly Condition[] =>
+  (conditions ?? []).filter(({ type, status }) => status === 'False' && type !== 'Ready' && type !== nodesUpToDate);
+
 export function withoutCondition(conditions: readonly Condition[] | undefined, type: string): Condition[] {
   return (conditions ?? []).filter((condition) => condition.type !== type);
 }

@@ -59,6 +59,10 @@ describe('status of a DisruptionPolicy', () => {
 
     put('p', { maintenanceWindows: [{ ...window, timeZone: 'UTC' }] }, 2);
     expect(await becomes('p', (valid) => valid === 'True')).toBe('');
+    expect(status('p')).toMatchObject({
+      observedGeneration: 2,
+      conditions: [{ type: 'ValidationSucceeded' }, { type: 'Ready', status: 'True', observedGeneration: 2 }],
+    });
 
     expect(world.events).toMatchObject([
       {

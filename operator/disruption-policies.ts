@@ -1,7 +1,7 @@
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { managedPools } from '../cluster/cluster.js';
 import { updateObject } from '../cluster/writes.js';
-import { conditionOf, withCondition } from '../core/conditions.js';
+import { conditionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { canonicalJson } from '../core/hash.js';
 import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
@@ -56,16 +56,22 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
   const nodePools = pools.map(nameOf).sort();
   const change = validation(policyProblems(policy, pools, now()));
   const known = conditionOf(policy.status?.conditions, change.type);
-  if (known?.status === change.status && known.message === (change.message ?? '') && sameNames(policy, nodePools)) {
-    return undefined;
-  }
+  const isKnown = known?.status === change.status && known.message === (change.message ?? '');
+  const { generation: seen } = policy.metadata;
+  if (isKnown && known.observedGeneration === seen && sameNames(policy, nodePools)) return undefined;
   await updateObject(
     kube,
     'DisruptionPolicy',
     name,
-    ({ status, metadata: { generation } }) => ({
-      status: { nodePools, conditions: withCondition(status?.conditions, change, { now: now(), generation }) },
-    }),
+    ({ status, metadata: { generation } }) => {
+      // What was found is about that spec alone.
+      if (generation !== seen) return undefined;
+      const at = { now: now(), generation };
+      const conditions = withReady(withCondition(status?.conditions, change, at), [change.type], at);
+      return {
+        status: { nodePools, ...(generation === undefined ? {} : { observedGeneration: generation }), conditions },
+      };
+    },
     { subresource: 'status' },
   );
   if (change.status === 'True' || known?.message === change.message) return undefined;

@@ -72,7 +72,7 @@ function contentOf({ metadata }: NodePool | NodeClass): string {
 
 /** Images, subnets and groups of a node class change without a change of its spec. */
 function resolvedOf(nodeClass: NodeClass): string {
-  return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined });
+  return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined, updates: undefined });
 }
 
 /** State between checks, and the targets of signals. */

@@ -1,8 +1,12 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { finalizers } from '../api/labels.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Condition } from '../api/kubernetes.js';
+import { annotations, finalizers } from '../api/labels.js';
 import type { NodeClass, NodeClassResolution } from '../cloud/port.js';
 import { isManaged, managedClaims, managedPools } from '../cluster/cluster.js';
 import { updateObject } from '../cluster/writes.js';
+import { conditionOf, nodesUpToDate, withCondition, withoutCondition } from '../core/conditions.js';
+import { hashDrifted, type HashStamp } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/at-once.js';
@@ -10,6 +14,7 @@ import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { hasOwn, lookUp } from '../core/own.js';
+import { updatesOf } from './up-to-date.js';
 import { nameOf, isDeleting } from '../core/names.js';
 
 type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
@@ -19,12 +24,21 @@ const waitsForClaimsMs = 600_000;
 /** Dependencies for resolving a node class. */
 type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 
+/** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
+const countedAfterMs = 5000;
+/** Interval of counts for changes without an event: budgets, pauses. Milliseconds. */
+const everyMs = 60_000;
+
 /** Resolves node classes against the cloud and writes their status, hashes and finalizer (node-classes/ready). */
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
   const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
   const reconciling = reportingRefusals(context, kind, (name) => resolveNodeClass(context, kind, name));
   const queue = new WorkQueue('resolving a node class', reconciling, log, 4);
+  const counting = reportingRefusals(context, kind, (name) => countNodes(context, kind, name));
+  const counts = new WorkQueue('counting the nodes of node classes', counting, log);
+  const count = (name: string): void => counts.addAfter(name, countedAfterMs);
+  const countAll = (): void => cache.all(kind).forEach(({ metadata }) => count(metadata.name ?? ''));
   const stops = [
     cache.onEach(kind, ({ type, object, previous }) => {
       // Status writes of this controller do not trigger it.
@@ -33,19 +47,59 @@ export function watchNodeClasses(context: OperatorContext): () => void {
         previous.metadata.generation === object.metadata.generation &&
         previous.metadata.deletionTimestamp === object.metadata.deletionTimestamp;
       if (type !== 'deleted' && !same) queue.add(nameOf(object));
+      if (type !== 'deleted') count(nameOf(object));
     }),
+    cache.on('Node', countAll),
     cache.on('NodeClaim', ({ type, object }) => {
-      if (type !== 'deleted' || !isManaged(context, object.spec.nodeClassRef)) return;
+      if (!isManaged(context, object.spec.nodeClassRef)) return;
       const { name } = object.spec.nodeClassRef;
+      count(name);
+      if (type !== 'deleted') return;
       const nodeClass = cache.get(kind, { name });
       if (nodeClass !== undefined && isDeleting(nodeClass)) queue.add(name);
     }),
   ];
   return () => {
     for (const stop of stops) stop();
-    queue.stop();
+    for (const each of [queue, counts]) each.stop();
   };
 }
+
+/** Writes how many nodes are as a resolved node class says (node-pools/up-to-date). */
+async function countNodes(context: OperatorContext, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
+  const nodeClass: NodeClass | undefined = context.cache.get(kind, { name });
+  if (nodeClass === undefined || isDeleting(nodeClass)) return undefined;
+  const { generation, annotations: own } = nodeClass.metadata;
+  const { conditions } = (nodeClass.status ?? {}) as NodeClassStatus;
+  // Until it is resolved, its hash is that of an older spec.
+  if ((conditionOf(conditions, 'Ready')?.observedGeneration ?? generation) !== generation) return undefined;
+  const claims = managedClaims(context).filter(({ spec }) => spec.nodeClassRef.name === name);
+  const isOlder = ({ metadata }: NodeClaim): boolean => hashDrifted(classStamp(metadata.annotations), classStamp(own));
+  const { updates, condition } = updatesOf(context, claims, isOlder);
+  const at = { now: context.now(), generation };
+  const wanted = withCondition(conditions, condition, at);
+  if (canonicalJson(wanted) !== canonicalJson(conditions ?? []))
+    await updateObject(
+      context.kube,
+      kind,
+      name,
+      (live) =>
+        live.metadata.generation === generation
+          ? { status: { updates, conditions: withCondition(live.status?.conditions, condition, at) } }
+          : undefined,
+      { subresource: 'status' },
+    );
+  return { afterMs: everyMs };
+}
+
+interface NodeClassStatus {
+  readonly conditions?: readonly Condition[];
+}
+
+const classStamp = (own: Readonly<Record<string, string>> | undefined): HashStamp => ({
+  hash: own?.[annotations.ec2NodeClassHash],
+  version: own?.[annotations.ec2NodeClassHashVersion],
+});
 
 /** Reconciles one node class. Rejects if the cloud or the API server is unavailable. */
 export async function resolveNodeClass(
@@ -91,8 +145,20 @@ async function writeStatus(
   { nodeClass, resolution: { status } }: Resolved,
 ): Promise<void> {
   if (canonicalJson(nodeClass.status ?? {}) === canonicalJson(status)) return;
-  const change = (live: NodeClass): object => ({ status: replacing(live.status, status) });
+  const change = (live: NodeClass): object => ({ status: replacing(live.status, counted(live, status)) });
   await updateObject(kube, kind, nameOf(nodeClass), change, { subresource: 'status' });
+}
+
+/** What `countNodes` wrote meanwhile stays. */
+function counted({ status }: NodeClass, resolved: NodeClassStatus): object {
+  const { updates, conditions } = (status ?? {}) as NodeClassStatus & { readonly updates?: object };
+  const kept = conditionOf(conditions, nodesUpToDate);
+  const others = withoutCondition(resolved.conditions, nodesUpToDate);
+  return {
+    ...resolved,
+    ...(updates === undefined ? {} : { updates }),
+    conditions: kept === undefined ? others : [...others, kept],
+  };
 }
 
 /** The NodePools that launch from a node class. */

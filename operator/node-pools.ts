@@ -1,9 +1,11 @@
 import { messageOf } from '../core/error-message.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { isManaged, nodeClassOf } from '../cluster/cluster.js';
+import { isManaged, managedClaims, nodeClassOf } from '../cluster/cluster.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
 import { claimRefusalsOn, refusalsOn } from '../core/refusals.js';
@@ -19,6 +21,7 @@ import { registrationHealth } from '../core/registration-health.js';
 import { gateIsOff } from '../core/feature-gates.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
+import { mayDrift, templateDrift } from '../disruption/drift/drift.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-types.js';
@@ -32,6 +35,7 @@ import { regarding } from '../core/events.js';
 import { listedNames } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { usage } from './pool-usage.js';
+import { updatesOf } from './up-to-date.js';
 import { nameOf, isDeleting } from '../core/names.js';
 
 /** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
@@ -93,15 +97,14 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
   const noTypes = await missingTypes(context, pool);
   publishNoTypes(context, pool, noTypes);
   const wanted = statusOf(context, pool, noTypes);
-  if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return;
+  const isAsWanted = (live: NodePool): boolean =>
+    JSON.stringify(comparable({ status: wanted(live) })) === JSON.stringify(comparable(live));
+  if (isAsWanted(pool)) return;
   const updated = await updateObject(
     context.kube,
     'NodePool',
     name,
-    (live) =>
-      JSON.stringify(wanted(live)) === JSON.stringify(comparable(live))
-        ? undefined
-        : { status: removing(live, wanted(live)) },
+    (live) => (isAsWanted(live) ? undefined : { status: removing(live, wanted(live)) }),
     { subresource: 'status', seen: pool },
   );
   for (const type of [budgetsEffective, replicasKept, typesAvailable]) publishProblem(context, type, pool, updated);
@@ -136,10 +139,11 @@ async function planPending({ cache, starter, now }: OperatorContext): Promise<vo
 
 type Status = Pick<
   NonNullable<NodePool['status']>,
-  'resources' | 'nodes' | 'nodeClassObservedGeneration' | 'conditions'
+  'resources' | 'nodes' | 'nodeClassObservedGeneration' | 'updates' | 'conditions'
 >;
 
-function comparable({ status }: NodePool): Status {
+/** Without `updates`, which Karpenter's manifest does not have: the message of a condition has the same figures. */
+function comparable({ status }: Pick<NodePool, 'status'>): Status {
   return {
     resources: status?.resources,
     nodes: status?.nodes,
@@ -163,6 +167,7 @@ function statusOf(
 ): (live: NodePool) => Status {
   const { resources, nodes } = usage(context, nameOf(pool));
   const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
+  const claims = managedClaims(context).filter((claim) => labelsOf(claim).nodePool === nameOf(pool));
   return (live) => {
     const at = { now: context.now(), generation: live.metadata.generation };
     let conditions: Condition[] = live.status?.conditions ?? [];
@@ -176,14 +181,29 @@ function statusOf(
     conditions = withPlanning(conditions, context, at);
     conditions = withReplicasKept(conditions, { gates: context.gates, pool: live }, at);
     conditions = withTypesAvailable(conditions, noTypes?.why, at);
+    const { updates, condition } = updatesOf(context, claims, isOlderThan(live));
+    conditions = withCondition(conditions, condition, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
       nodes,
       ...(generation === undefined ? {} : { nodeClassObservedGeneration: generation }),
+      updates,
       conditions: withReady(conditions, nodePoolReadiness, at),
     };
   };
+}
+
+/** Whether a NodeClaim is of an older template, before its condition Drifted says so. */
+function isOlderThan({ metadata, ...pool }: NodePool): (claim: NodeClaim) => boolean {
+  const hash = nodePoolHash(pool.spec.template);
+  const own = {
+    ...metadata.annotations,
+    [annotations.nodePoolHash]: hash,
+    [annotations.nodePoolHashVersion]: nodePoolHashVersion,
+  };
+  const stamped = { ...pool, metadata: { ...metadata, annotations: own } };
+  return (claim) => mayDrift(claim) && templateDrift(claim, stamped) !== undefined;
 }
 
 const budgetsEffective = 'BudgetsEffective';

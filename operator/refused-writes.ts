@@ -4,7 +4,8 @@ import { resources } from '../kube/kinds.js';
 import type { ClusterCache, EventRecorder } from '../kube/port.js';
 import type { Requeue } from './work-queue.js';
 
-type ReconciledKind = 'NodePool' | 'NodeClaim' | 'NodeOverlay' | 'DisruptionPolicy' | 'EC2NodeClass' | 'KWOKNodeClass';
+type ReconciledKind =
+  'NodePool' | 'NodeClaim' | 'NodeOverlay' | 'DisruptionPolicy' | 'DisruptionPause' | 'EC2NodeClass' | 'KWOKNodeClass';
 type Reconcile = (name: string) => Promise<Requeue | undefined>;
 
 const repeatMs = 600_000;

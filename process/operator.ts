@@ -12,6 +12,7 @@ import { watchGoodTemplates } from '../operator/good-templates.js';
 import { watchHealth } from '../operator/health.js';
 import { DisruptSignals } from '../operator/disrupt-signals.js';
 import { watchDisruptionInputs } from '../operator/disruption-inputs.js';
+import { watchDisruptionPauses } from '../operator/disruption-pauses.js';
 import { watchDisruptionPolicies } from '../operator/disruption-policies.js';
 import { watchDrift } from '../operator/drift.js';
 import { watchInterruptions } from '../operator/interruptions.js';
@@ -98,6 +99,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchNodePools(context),
     watchNodeOverlays(context),
     watchDisruptionPolicies(context),
+    watchDisruptionPauses(context),
     watchWorkflows(context, workflows),
     watchClaims(context, signalDisrupt),
     watchClaimConditions(context, signalDisrupt),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Condition } from '../kubernetes.js';
-import { dateTime, integer, plainConditions } from '../schema/fields.js';
+import { dateTime, integer, nodeUpdates, plainConditions } from '../schema/fields.js';
 import { annotate, withRules } from '../schema/rules.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { blockDeviceMappings } from './block-devices.js';
@@ -196,6 +196,7 @@ const ec2NodeClassStatus = z.object({
     .describe('Machine images found, newest first.'),
   capacityReservations: z.array(reservationStatus).optional().describe('Capacity reservations found.'),
   instanceProfile: z.string().optional().describe('The instance profile in use.'),
+  updates: nodeUpdates,
   conditions: plainConditions.optional().describe('Conditions of the class.'),
 });
 

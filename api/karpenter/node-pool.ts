@@ -6,6 +6,7 @@ import {
   duration,
   integer,
   nillableDuration,
+  nodeUpdates,
   resourceList,
   setOf,
   taint,
@@ -133,6 +134,7 @@ const nodePoolStatus = z.object({
   nodeClassObservedGeneration: integer({ format: 'int64' })
     .optional()
     .describe('Generation of the node class last seen.'),
+  updates: nodeUpdates,
   conditions: conditions.optional().describe('Conditions of the pool.'),
 });
 
@@ -145,6 +147,7 @@ interface NodePoolStatus {
   resources?: Record<string, string> | undefined;
   nodes?: number | undefined;
   nodeClassObservedGeneration?: number | undefined;
+  updates?: z.output<typeof nodeUpdates>;
   conditions?: Condition[] | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Condition } from '../kubernetes.js';
-import { duration, plainConditions } from '../schema/fields.js';
+import { duration, nodeUpdates, plainConditions } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 
 /** The spec of a KWOKNodeClass, which defines simulated nodes. */
@@ -20,12 +20,13 @@ const readyFromTheStart = {
 };
 
 const kwokNodeClassStatus = z
-  .object({ conditions: plainConditions.optional().describe('Conditions of the class.') })
+  .object({ updates: nodeUpdates, conditions: plainConditions.optional().describe('Conditions of the class.') })
   .prefault(readyFromTheStart as { conditions: Condition[] });
 
 type KWOKNodeClassSpec = z.output<typeof kwokNodeClassSpec>;
 
 interface KWOKNodeClassStatus {
+  updates?: z.output<typeof nodeUpdates>;
   conditions?: Condition[] | undefined;
 }
 

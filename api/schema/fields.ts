@@ -151,3 +151,20 @@ export const labelSelector: z.ZodType<LabelSelector> = annotate(
   }),
   { 'x-kubernetes-map-type': 'atomic' },
 );
+
+const count = (text: string) => integer({ min: 0, format: 'int64' }).describe(text);
+
+/** How many nodes of a NodePool or node class are as it says (node-pools/up-to-date). */
+export const nodeUpdates = z
+  .object({
+    upToDate: count('Nodes as the object says now.'),
+    updating: count('Older nodes that are being replaced, or are replaced in their turn.'),
+    blocked: count('Older nodes that something keeps; condition NodesUpToDate says what.'),
+  })
+  .optional()
+  .describe('How many nodes are up to date.');
+
+/** The generation of the spec that a status is about. */
+export const observedGeneration = integer({ min: 0, format: 'int64' })
+  .optional()
+  .describe('The generation of the spec that this status is about.');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditions, dateTime } from '../schema/fields.js';
+import { conditions, dateTime, observedGeneration } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { withRules } from '../schema/rules.js';
 import { disruptionReasons } from '../disruption-reasons.js';
@@ -40,8 +40,9 @@ const disruptionPauseSpec = z.object({
   until: dateTime.optional().describe('When it expires; absent: only by deletion.'),
 });
 
-/** No conditions are set yet: the pause is in effect as long as the object exists and `until` has not passed. */
+/** For people and tools: the pause is in effect as long as the object exists and `until` has not passed. */
 const disruptionPauseStatus = z.object({
+  observedGeneration,
   conditions: conditions.optional().describe('Conditions of the pause.'),
 });
 
@@ -70,6 +71,7 @@ export const disruptionPauses: Resource<DisruptionPause> = defineResource<
     { name: 'Paused', type: 'string', jsonPath: '.spec.scope.name' },
     { name: 'Reason', type: 'string', jsonPath: '.spec.scope.reason' },
     { name: 'Until', type: 'string', jsonPath: '.spec.until' },
+    { name: 'State', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
     { name: 'By', type: 'string', jsonPath: '.spec.requestedBy' },
     { name: 'Message', type: 'string', jsonPath: '.spec.message' },
   ],

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Condition } from '../kubernetes.js';
-import { atomicList, conditions, duration, integer, labelSelector, setOf } from '../schema/fields.js';
+import {
+  atomicList,
+  conditions,
+  duration,
+  integer,
+  labelSelector,
+  observedGeneration,
+  setOf,
+} from '../schema/fields.js';
 import { withRules } from '../schema/rules.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { disruptionReasons } from '../disruption-reasons.js';
@@ -195,6 +203,7 @@ export const disruptionPolicySpec = z.object({
 
 const disruptionPolicyStatus = z.object({
   nodePools: z.array(z.string()).optional().describe('The NodePools to which this policy applies.'),
+  observedGeneration,
   conditions: conditions.optional().describe('The conditions of the policy.'),
 });
 
@@ -206,6 +215,7 @@ export type DriftRollout = NonNullable<DisruptionPolicySpec['driftRollout']>;
 
 interface DisruptionPolicyStatus {
   nodePools?: string[] | undefined;
+  observedGeneration?: number | undefined;
   conditions?: Condition[] | undefined;
 }
 
@@ -233,7 +243,7 @@ export const disruptionPolicies: Resource<DisruptionPolicy> = defineResource<
   printerColumns: [
     { name: 'Mode', type: 'string', jsonPath: '.spec.mode' },
     { name: 'Expiration', type: 'string', jsonPath: '.spec.expiration.mode' },
-    { name: 'Valid', type: 'string', jsonPath: '.status.conditions[?(@.type=="ValidationSucceeded")].status' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     { name: 'Weight', type: 'integer', jsonPath: '.spec.weight', priority: 1 },
   ],

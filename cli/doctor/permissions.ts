@@ -50,7 +50,7 @@ export const roles: readonly Role[] = [
       rule('karpenter.k8s.aws', ['ec2nodeclasses/status'], change),
       rule('stowage.dev', ['disruptionpolicies'], readAndChange),
       rule('stowage.dev', ['disruptionpauses'], write),
-      rule('stowage.dev', ['disruptionpolicies/status'], change),
+      rule('stowage.dev', ['disruptionpolicies/status', 'disruptionpauses/status'], change),
       rule('autoscaling.x-k8s.io', ['capacitybuffers'], read),
       rule('autoscaling.x-k8s.io', ['capacitybuffers/status'], change),
       rule('', ['nodes'], [...readAndChange, 'delete']),

@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { conditionOf } from '../../core/conditions.js';
+import { brokenConditions, conditionOf } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
 import { counted } from '../../core/text.js';
 import { parseResources, type Resources } from '../../core/quantities.js';
@@ -90,9 +90,9 @@ function fullLimits({ spec, status }: NodePool): string[] {
 }
 
 function conditionsOf({ pool }: PoolKnown): string[] {
-  return (pool?.status?.conditions ?? [])
-    .filter(({ type, status }) => status === 'False' && type !== 'Ready')
-    .map(({ type, reason = '', message = '' }) => `${type} is False: ${reason}: ${message}`);
+  return brokenConditions(pool?.status?.conditions).map(
+    ({ type, reason = '', message = '' }) => `${type} is False: ${reason}: ${message}`,
+  );
 }
 
 function nodesOf({ name, report: { pools, claims }, podsByNode }: PoolKnown): string[] {

@@ -46,7 +46,7 @@ import type { Reservations } from './reservations.js';
 import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
-import { conditionOf } from '../../core/conditions.js';
+import { brokenConditions, conditionOf } from '../../core/conditions.js';
 import { nameOf } from '../../core/names.js';
 
 /** Time after which the effect of a request is visible to all callers, milliseconds. */
@@ -394,7 +394,7 @@ function whyNotReady(nodeClass: EC2NodeClass): string | undefined {
     });
   }
   if (ready.status === 'False') {
-    const broken = nodeClass.status?.conditions?.find(({ type, status }) => type !== 'Ready' && status === 'False');
+    const [broken] = brokenConditions(nodeClass.status?.conditions);
     const why = broken?.message === undefined ? '' : `: ${broken.message}`;
     return `${ready.message ?? ready.reason ?? 'not ready'}${why}`;
   }

@@ -11,7 +11,7 @@ import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/nod
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
-import { type ConditionChange, conditionOf, withCondition, withReady } from '../../core/conditions.js';
+import { type ConditionChange, conditionOf, isTrue, withCondition, withReady } from '../../core/conditions.js';
 import { isDomainError, isTransient } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
@@ -223,7 +223,7 @@ export class NodeClassResolver {
     const resolved = { ...nodeClass, status: { ...status, conditions } };
     conditions = withCondition(conditions, await validateNodeClass(this.deps, resolved, { complete, pools }), at);
     conditions = withReady(conditions, needed, at);
-    const ready = conditions.every((condition) => condition.status === 'True');
+    const ready = isTrue(conditions, 'Ready');
     return {
       status: { ...status, conditions },
       annotations: this.hashes(nodeClass),

@@ -129,7 +129,12 @@ class KwokProvider implements CloudProvider {
     const conditions = isTrue(status?.conditions, 'Ready')
       ? status?.conditions
       : withCondition(status?.conditions, { type: 'Ready', status: 'True' }, at);
-    return Promise.resolve({ status: { conditions }, annotations: {}, events: [], requeueAfterMs: 3_600_000 });
+    return Promise.resolve({
+      status: { ...status, conditions },
+      annotations: {},
+      events: [],
+      requeueAfterMs: 3_600_000,
+    });
   }
 
   cleanUpNodeClass(): Promise<void> {

@@ -28,22 +28,48 @@ export interface CandidateContext {
   readonly podDisruptionBudgets: readonly PodDisruptionBudget[];
 }
 
+/** What keeps a node from a voluntary disruption. `blocker` is a label of metrics (docs/metrics.md). */
+export interface Blocked {
+  readonly blocker:
+    | 'approval'
+    | 'budget'
+    | 'consolidation_disabled'
+    | 'disrupting'
+    | 'do_not_disrupt'
+    | 'no_nodepool'
+    | 'nominated'
+    | 'not_consolidatable'
+    | 'not_initialized'
+    | 'pause'
+    | 'pod_disruption_budget'
+    | 'recommend_only'
+    | 'rollout_stopped'
+    | 'unreadable';
+  /** In words. */
+  readonly why: string;
+}
+
 /**
  * Why a node is not a candidate for a voluntary disruption now (candidates/disruptable-nodes), in words; undefined if it is one.
  * `eventual` ignores what its pods ask for, if a terminationGracePeriod bounds the drain (drift).
  */
-export function whyNotCandidate(
+export const whyNotCandidate = (...asked: Parameters<typeof notCandidate>): string | undefined =>
+  notCandidate(...asked)?.why;
+
+/** The same with the kind of the reason. */
+export function notCandidate(
   view: NodeView,
   context: CandidateContext,
   method: 'graceful' | 'eventual' = 'graceful',
-): string | undefined {
+): Blocked | undefined {
   const { claim, node } = view;
-  const why = whyNotDisruptable(view, context);
-  if (why !== undefined) return why;
-  if (isNodeMarkedDoNotDisrupt(node)) return 'the node is marked do-not-disrupt';
-  if (method === 'graceful' && isKeptFromConsolidation(view)) return 'the node is marked do-not-consolidate';
+  const found = notDisruptable(view, context);
+  if (found !== undefined) return found;
+  if (isNodeMarkedDoNotDisrupt(node)) return { blocker: 'do_not_disrupt', why: 'the node is marked do-not-disrupt' };
+  if (method === 'graceful' && isKeptFromConsolidation(view))
+    return { blocker: 'consolidation_disabled', why: 'the node is marked do-not-consolidate' };
   const noPool = whyNoPool(view);
-  if (noPool !== undefined) return noPool;
+  if (noPool !== undefined) return { blocker: 'no_nodepool', why: noPool };
   const waived = method === 'eventual' && claim.spec.terminationGracePeriod !== undefined;
   return waived ? undefined : blockingPod(view.pods, context);
 }
@@ -64,24 +90,28 @@ function isKeptFromConsolidation({ node, pool }: NodeView): boolean {
 }
 
 /** Why the state of the NodeClaim or Node forbids a disruption. */
-function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext): string | undefined {
-  if (context.claimed.has(claim.metadata.uid ?? '')) return 'a disruption of it is running';
-  if (isDeleting(claim)) return 'its NodeClaim is being deleted';
-  if (node === undefined) return 'it has no Node';
-  if (isDeleting(node)) return 'it is being deleted';
-  if (!isTrue(claim.status?.conditions, 'Initialized')) return 'it is not initialized';
-  if (context.nominated.has(nameOf(node))) return 'pods are on their way to it';
+function notDisruptable({ claim, node }: NodeView, context: CandidateContext): Blocked | undefined {
+  if (context.claimed.has(claim.metadata.uid ?? ''))
+    return { blocker: 'disrupting', why: 'a disruption of it is running' };
+  if (isDeleting(claim)) return { blocker: 'disrupting', why: 'its NodeClaim is being deleted' };
+  if (node === undefined) return { blocker: 'not_initialized', why: 'it has no Node' };
+  if (isDeleting(node)) return { blocker: 'disrupting', why: 'it is being deleted' };
+  if (!isTrue(claim.status?.conditions, 'Initialized'))
+    return { blocker: 'not_initialized', why: 'it is not initialized' };
+  if (context.nominated.has(nameOf(node))) return { blocker: 'nominated', why: 'pods are on their way to it' };
   return undefined;
 }
 
 /** The pod or PodDisruptionBudget that forbids draining the node now. */
-function blockingPod(pods: readonly Pod[], context: CandidateContext): string | undefined {
+function blockingPod(pods: readonly Pod[], context: CandidateContext): Blocked | undefined {
   const marked = podMarkedDoNotDisrupt(pods, context.now);
-  if (marked !== undefined) return `pod ${fullName(marked)} is marked do-not-disrupt`;
+  if (marked !== undefined)
+    return { blocker: 'do_not_disrupt', why: `pod ${fullName(marked)} is marked do-not-disrupt` };
   if (context.podDisruptionBudgets.length === 0) return undefined;
   for (const pod of pods) {
     const why = isEvictable(pod) && !isMirror(pod) ? blockingBudgetOf(pod, context) : undefined;
-    if (why !== undefined) return `${why} forbids evicting pod ${fullName(pod)}`;
+    if (why !== undefined)
+      return { blocker: 'pod_disruption_budget', why: `${why} forbids evicting pod ${fullName(pod)}` };
   }
   return undefined;
 }

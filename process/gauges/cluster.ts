@@ -5,9 +5,11 @@ import { consolidatableAt } from '../../disruption/consolidation/consolidatable.
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { isProvisionable } from '../../core/pods.js';
 import type { BuildInfo } from './build-info.js';
-import { type Family, type Sample, type Scrape, secondsSince } from './scrape.js';
+import { type Family, type Labels, type Sample, type Scrape, secondsSince } from './scrape.js';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import { blockedBy, blockedContext } from '../../cluster/blocked-nodes.js';
 import { managedClaims } from '../../cluster/cluster.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import type { Kind } from '../../kube/port.js';
 import { isDeleting } from '../../core/names.js';
 
@@ -73,8 +75,8 @@ function identity({ namespace = '', name = '' }: KubernetesObject['metadata']): 
   return { namespace, name };
 }
 
-/** Checking all pods and budgets is expensive: eligible nodes are counted at most this often. */
-const eligibleMs = 30_000;
+/** Checking all pods and budgets is expensive: nodes are judged at most this often. */
+const judgedMs = 30_000;
 
 /** Metrics of the whole cluster. `since`: start of the process, milliseconds since the epoch. */
 export function clusterFamilies(build: BuildInfo, since: number): readonly Family[] {
@@ -121,7 +123,13 @@ export function clusterFamilies(build: BuildInfo, since: number): readonly Famil
       name: 'voluntary_disruption_eligible_nodes',
       help: 'Nodes that could be disrupted for each reason, budgets aside; counted at most every 30 seconds.',
       labelNames: ['reason'],
-      samples: eligible(),
+      samples: seldom(countEligible),
+    },
+    {
+      name: 'stowage_disruption_blocked_nodes',
+      help: 'Nodes that are not disrupted for each reason, by what keeps them first; without what a search finds, such as prices; counted at most every 30 seconds.',
+      labelNames: ['nodepool', 'reason', 'blocker'],
+      samples: seldom(blockedNodes),
     },
     {
       name: 'ec2nodeclasses_userdata_bytes',
@@ -164,11 +172,11 @@ function add(sums: Map<string, number>, name: string, amount: number): void {
   sums.set(name, (sums.get(name) ?? 0) + amount);
 }
 
-function eligible(): Family['samples'] {
+function seldom(count: (scrape: Scrape, views: readonly NodeView[]) => readonly Sample[]): Family['samples'] {
   let counted: { readonly at: number; readonly samples: readonly Sample[] } | undefined;
   return async (scrape) => {
-    if (counted === undefined || scrape.now - counted.at >= eligibleMs) {
-      counted = { at: scrape.now, samples: countEligible(scrape, await scrape.views()) };
+    if (counted === undefined || scrape.now - counted.at >= judgedMs) {
+      counted = { at: scrape.now, samples: count(scrape, await scrape.views()) };
     }
     return counted.samples;
   };
@@ -197,4 +205,24 @@ function countEligible({ deps, now }: Scrape, views: readonly NodeView[]): Sampl
     [{ reason: 'empty' }, ripe.filter(isEmpty).length],
     [{ reason: 'underutilized' }, underutilized.length],
   ];
+}
+
+/** By NodePool, reason and first blocker; what is being disrupted is not blocked. */
+function blockedNodes({ deps }: Scrape, views: readonly NodeView[]): Sample[] {
+  const context = blockedContext(deps, views);
+  const counts = new Map<string, readonly [Labels, number]>();
+  for (const view of views) {
+    const isDrifted = isTrue(view.claim.status?.conditions, 'Drifted');
+    for (const reason of [
+      ...(isDrifted ? ['Drifted' as const] : []),
+      isEmpty(view) ? 'Empty' : 'Underutilized',
+    ] as const) {
+      const found = blockedBy(view, reason, context);
+      if (found === undefined || found.blocker === 'disrupting') continue;
+      const own = { nodepool: labelsOf(view.claim).nodePool, reason: reason.toLowerCase(), blocker: found.blocker };
+      const key = Object.values(own).join(' ');
+      counts.set(key, [own, (counts.get(key)?.[1] ?? 0) + 1]);
+    }
+  }
+  return [...counts.values()];
 }
