@@ -63,6 +63,8 @@ export const annotations = {
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** The first run of that workflow: a new execution with the same id did not add the taint. */
   disruptionOwnerRun: 'stowage.dev/disruption-owner-run',
+  /** On a NodeClaim that is drained: the nodes and NodeClaims that its pods should go to, separated by commas. */
+  steersTo: 'stowage.dev/steers-to',
   /** On a NodeClaim: what its disruption waits for (JSON of cluster/disruption-wait.ts). */
   disruptionWait: 'stowage.dev/disruption-wait',
   /**

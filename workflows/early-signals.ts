@@ -26,9 +26,6 @@ export function afterEarlySignals(work: () => void): void {
   else afterDelivery.push(work);
 }
 
-/** Resolves when the early signals are delivered, for a workflow whose first decision depends on them. */
-export const earlySignalsDelivered = (): Promise<void> => new Promise(afterEarlySignals);
-
 function buffer(): void {
   if (stage !== 'before') return;
   stage = 'buffering';

@@ -18,8 +18,6 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   offeringsRefused: [[], [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 5 }]],
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
   clusterChanged: [undefined],
-  steer: [{ workflowId: 'w', targets: ['n'] }],
-  steered: [undefined],
   replicasChanged: [undefined],
   rolloutChanged: [undefined],
   withdraw: [{ why: 'w' }],
@@ -82,13 +80,13 @@ test.each([
     [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 1e300 }],
     '[0].until',
   ],
-  ['steer', { workflowId: 'w'.repeat(1001), targets: [] }, 'workflowId'],
+  ['stopLaunch', { replyTo: 'w'.repeat(1001) }, 'replyTo'],
 ] as const)('%s refuses %j, naming %s', (name, payload, field) => {
   expect(malformed(name, payload)).toMatch(`${field} is `);
 });
 
 test('ids in payloads may be of any script, and times as late as an expiration', () => {
-  expect(malformed('steer', { workflowId: 'kü/consolidate/1', targets: [] })).toBeUndefined();
+  expect(malformed('stopLaunch', { replyTo: 'kü/terminate/1' })).toBeUndefined();
   const until = Date.parse('2300-01-01T00:00:00Z');
   expect(malformed('deletingNodes', { nodes: [], until, marks: [] })).toBeUndefined();
   expect(malformed('deletingNodes', { nodes: [], until: 1e300, marks: [] })).toMatch('until is ');

@@ -47,8 +47,6 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
-  ['steer', object({ workflowId, targets: texts })],
-  ['steered', nothing],
   ['replicasChanged', nothing],
   ['rolloutChanged', nothing],
   ['withdraw', object({ why: text, isSuperseded: absentOr(flag) })],

@@ -1,14 +1,11 @@
-import type { FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
+import type { ClaimRef, FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
 
 export interface ConsolidationActivities {
   /** Measures what a command has saved; writes only metrics, the log and an event. */
   measureCommand(input: { command: FinishedCommand; afterMs: number }): Promise<SavingsMeasured>;
   /**
-   * Adds a soft taint to nodes other than these targets (names of nodes or NodeClaims); without targets removes all.
-   * `steered` is the result of the last call.
+   * Steers the pods of NodeClaims that are about to be drained to these targets (names of nodes or NodeClaims), by a
+   * soft taint on other nodes; without targets their steering ends.
    */
-  steerPods(input: {
-    readonly targets: readonly string[];
-    readonly steered: readonly string[];
-  }): Promise<{ readonly steered: readonly string[] }>;
+  steerPods(input: { readonly claims: readonly ClaimRef[]; readonly targets: readonly string[] }): Promise<void>;
 }

@@ -20,6 +20,8 @@ describe('steering of evicted pods by taints', () => {
   beforeEach(async () => {
     world = await createActivityWorld();
     activities = { ...createDisruptionActivities(world.deps), ...createConsolidationActivities(world.deps) };
+    world.kube.put('NodeClaim', nodeClaim('from'));
+    world.kube.put('NodeClaim', nodeClaim('beside'));
   });
   afterEach(() => world.stop());
 
@@ -43,6 +45,11 @@ describe('steering of evicted pods by taints', () => {
       .filter(({ spec }) => spec?.taints?.some(({ key }) => key === taints.steer.key))
       .map(({ metadata }) => metadata.name ?? '')
       .sort();
+  const from = { name: 'from', uid: 'uid-from' };
+  const steer = async (targets: readonly string[], claim = from): Promise<void> => {
+    await activities.steerPods({ claims: [claim], targets });
+    await world.synced();
+  };
   const versions = (): unknown[] => world.kube.objects('Node').map(({ metadata }) => metadata.resourceVersion);
 
   test('taints other nodes with PreferNoSchedule, whether a target is given as node or claim', async () => {
@@ -51,9 +58,7 @@ describe('steering of evicted pods by taints', () => {
     world.kube.put('Node', { metadata: { name: 'of-somebody-else' }, spec: {} });
     await world.synced();
 
-    await expect(activities.steerPods({ targets: ['node-a', 'b'], steered: [] })).resolves.toEqual({
-      steered: ['node-c'],
-    });
+    await steer(['node-a', 'b']);
 
     expect(await taintsOf('c')).toEqual([dedicated, { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' }]);
     expect(steeredNodes()).toEqual(['node-c']);
@@ -64,7 +69,7 @@ describe('steering of evicted pods by taints', () => {
     putNode('going', [taints.disrupted]);
     await world.synced();
 
-    await activities.steerPods({ targets: ['node-a', 'gone'], steered: ['vanished'] });
+    await steer(['node-a', 'gone']);
 
     expect(steeredNodes()).toEqual([]);
   });
@@ -73,22 +78,22 @@ describe('steering of evicted pods by taints', () => {
     for (const name of ['a', 'b']) putNode(name);
     putNode('c', [dedicated]);
     await world.synced();
-    await activities.steerPods({ targets: ['node-a'], steered: [] });
+    await steer(['node-a']);
     expect(steeredNodes()).toEqual(['node-b', 'node-c']);
 
     const before = versions();
     await world.synced();
     const get = jest.spyOn(world.kube, 'get');
-    await activities.steerPods({ targets: ['node-a'], steered: ['node-b', 'node-c'] });
+    await steer(['node-a']);
     expect(versions()).toEqual(before);
-    expect(get).not.toHaveBeenCalled();
+    expect(get).not.toHaveBeenCalledWith('Node', expect.anything());
     get.mockRestore();
 
-    await activities.steerPods({ targets: ['node-a', 'node-b'], steered: ['node-b', 'node-c'] });
+    await steer(['node-a', 'node-b']);
     expect(steeredNodes()).toEqual(['node-c']);
 
     // What the call before gave back is freed even where the cache does not show it yet.
-    await activities.steerPods({ targets: [], steered: ['node-c'] });
+    await steer([]);
     expect(steeredNodes()).toEqual([]);
     expect(await taintsOf('c')).toEqual([dedicated]);
   });
@@ -98,19 +103,44 @@ describe('steering of evicted pods by taints', () => {
     putNode('target');
     await world.synced();
 
-    await activities.steerPods({ targets: ['node-target'], steered: [] });
+    await steer(['node-target']);
 
     expect(steeredNodes()).toEqual(Array.from({ length: 50 }, (_, i) => `node-${i + 10}`));
   });
 
-  test('removes taints that an aborted run left, unless consolidations are being steered', async () => {
-    putNode('a', [taints.steer]);
+  test('of several drains goes to the targets of all of them', async () => {
+    for (const name of ['a', 'b', 'c']) putNode(name);
     await world.synced();
 
-    await removeLeftOvers(world.deps, { commands: [], isSteering: true });
-    expect(steeredNodes()).toEqual(['node-a']);
-    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
-    expect(steeredNodes()).toEqual([]);
+    await steer(['node-a']);
+    await steer(['node-b'], { name: 'beside', uid: 'uid-beside' });
+    expect(steeredNodes()).toEqual(['node-c']);
+    await steer([]);
+    expect(steeredNodes()).toEqual(['node-a', 'node-c']);
+  });
+
+  test('what a drain left is removed once its NodeClaim is gone, stays, or drains for five minutes', async () => {
+    for (const name of ['a', 'b']) putNode(name);
+    await world.synced();
+    const isLeft = async (): Promise<boolean> => {
+      await world.synced();
+      await removeLeftOvers(world.deps, { commands: [] });
+      await world.synced();
+      return steeredNodes().length > 0;
+    };
+
+    await steer(['node-a']);
+    expect(await isLeft()).toBe(true);
+    await activities.untaintCandidates({ candidates: [{ claim: from, node: 'node-from' }] });
+    expect(await isLeft()).toBe(false);
+
+    await steer(['node-a']);
+    const begun = new Date(world.deps.now()).toISOString();
+    const steered = world.kube.objects('NodeClaim').find(({ metadata }) => metadata.name === 'from')!;
+    world.kube.put('NodeClaim', { ...steered, metadata: { ...steered.metadata, deletionTimestamp: begun } });
+    expect(await isLeft()).toBe(true);
+    world.clock.now += 5 * 60_000;
+    expect(await isLeft()).toBe(false);
   });
 
   // Rule `invariants/failures-are-contained`.
@@ -120,7 +150,7 @@ describe('steering of evicted pods by taints', () => {
   ])('a node that %s does not stop the others, and is reported until its taint is removed', async (_, error) => {
     for (const name of ['a', 'b', 'c']) putNode(name);
     await world.synced();
-    await activities.steerPods({ targets: ['node-a'], steered: [] });
+    await steer(['node-a']);
     const patch = world.kube.patch.bind(world.kube);
     const refusing = (node: string | undefined): void =>
       void Object.assign(world.kube, {
@@ -128,14 +158,14 @@ describe('steering of evicted pods by taints', () => {
       });
 
     refusing('node-b');
-    await expect(activities.steerPods({ targets: [], steered: ['node-b', 'node-c'] })).resolves.toEqual({
-      steered: ['node-b'],
-    });
+    await steer([]);
     expect(steeredNodes()).toEqual(['node-b']);
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
 
     refusing(undefined);
-    await expect(activities.steerPods({ targets: [], steered: ['node-b'] })).resolves.toEqual({ steered: [] });
+    world.kube.remove('NodeClaim', { name: 'from' });
+    await world.synced();
+    await removeLeftOvers(world.deps, { commands: [] });
     expect(steeredNodes()).toEqual([]);
   });
 
@@ -144,8 +174,8 @@ describe('steering of evicted pods by taints', () => {
     await world.synced();
     const changes = new ClusterChanges(world.deps.cache);
 
-    await activities.steerPods({ targets: ['node-a'], steered: [] });
-    await activities.steerPods({ targets: [], steered: ['node-b'] });
+    await steer(['node-a']);
+    await steer([]);
     await world.synced();
     expect(changes.count).toBe(0);
 

@@ -277,14 +277,14 @@ function withoutWait(claim: Pick<NodeClaim, 'metadata'>, owner: string | undefin
 }
 
 /**
- * A patch that removes the owner, and the mark of an interruption notice if its taint is removed, as far as they exist.
+ * A patch that removes the owner and its targets, and the mark of an interruption notice if its taint is removed, as far as they exist.
  */
 function withoutMarks(
   marks: Readonly<Record<string, string>> | undefined,
   isNoticeOver: boolean,
 ): Readonly<Record<string, null>> {
-  const { disruptionOwner, disruptionOwnerRun, interruption } = annotations;
-  const over = [disruptionOwner, disruptionOwnerRun, ...(isNoticeOver ? [interruption] : [])];
+  const { disruptionOwner, disruptionOwnerRun, interruption, steersTo } = annotations;
+  const over = [disruptionOwner, disruptionOwnerRun, steersTo, ...(isNoticeOver ? [interruption] : [])];
   return Object.fromEntries(over.filter((key) => lookUp(marks, key) !== undefined).map((key) => [key, null]));
 }
 

@@ -57,11 +57,9 @@ export interface DisruptionDetails {
 export interface DisruptionActivities {
   /**
    * Finds the commands to start now, and when to search again if nothing changes. With `leftOvers` it then removes what
-   * is left of disruptions whose workflow has ended, and soft taints unless `disrupt` is steering.
+   * is left of disruptions whose workflow has ended.
    */
-  findDisruptions(
-    input: DisruptionView & { readonly leftOvers?: { readonly isSteering: boolean } },
-  ): Promise<DisruptionsFound & LeftOversRemoved>;
+  findDisruptions(input: DisruptionView & { readonly leftOvers?: true }): Promise<DisruptionsFound & LeftOversRemoved>;
   /** The candidates that may still be disrupted (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;

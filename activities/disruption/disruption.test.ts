@@ -174,9 +174,9 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
     isOpen = false;
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toMatchObject({
       released: ['node-a'],
     });
     expect(await taintsOf('node-a')).toEqual([]);
@@ -190,12 +190,12 @@ describe('disruption activities on a cluster', () => {
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
 
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
     await activities.untaintCandidates({ candidates: found, owner: 'another' });
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     isOpen = false;
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toMatchObject({
       released: ['node-a'],
     });
     expect((await recordsIn()).disrupting).toEqual([]);
@@ -211,17 +211,17 @@ describe('disruption activities on a cluster', () => {
     let current = 'first';
     const isOpen = (_: string, run?: string): Promise<boolean> => Promise.resolve(run === undefined || run === current);
     Object.assign(world.deps.entities, { isOpen });
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
 
     current = 'second';
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toMatchObject({
       released: ['node-a'],
     });
     expect(await taintsOf('node-a')).toEqual([]);
 
     await activities.taintCandidates({ reason: 'Expired', candidates: found, owner, ownerRun: 'second' });
     await world.synced();
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
     // Another owner without a run, such as an interruption, leaves none of the run before.
     await activities.taintCandidates({ reason: 'spot_interrupted', candidates: found, owner: 'v' });
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
@@ -236,10 +236,10 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
 
     isOpen = false;
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toMatchObject({
       released: ['node-a'],
     });
 
@@ -256,7 +256,7 @@ describe('disruption activities on a cluster', () => {
     const commands = Object.entries(since).map(([workflowId, at]) => ({
       ...{ workflowId, reason: 'Empty' as const, candidates: [], since: at },
     }));
-    await expect(removeLeftOvers(world.deps, { commands, isSteering: false })).resolves.toMatchObject({
+    await expect(removeLeftOvers(world.deps, { commands })).resolves.toMatchObject({
       ended: ['closed'],
     });
   });
@@ -269,13 +269,13 @@ describe('disruption activities on a cluster', () => {
       held: () => Promise.resolve(held),
       cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
     });
-    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
+    await removeLeftOvers(world.deps, { commands: [] });
     expect(cancelled).toEqual(['test/expire/uid-gone']);
 
     await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
     Object.assign(world.deps.entities, { held: () => Promise.reject(new Error('Temporal is away')) });
-    expect(await removeLeftOvers(world.deps, { commands: [], isSteering: false })).toEqual({ released: ['node-a'] });
+    expect(await removeLeftOvers(world.deps, { commands: [] })).toEqual({ released: ['node-a'] });
   });
 
   test('counts of a disruption whose workflow ended before its taint, and requests that one waited for, are removed with it', async () => {
@@ -289,7 +289,7 @@ describe('disruption activities on a cluster', () => {
     expect(await waitIn('b')).toMatchObject({ workflow: 'x', reason: 'Expired', for: 'Budget' });
     await world.synced();
 
-    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
+    await removeLeftOvers(world.deps, { commands: [] });
 
     expect((await recordsIn()).disrupting).toEqual([]);
     expect(await waitIn('b')).toBeUndefined();
@@ -308,7 +308,7 @@ describe('disruption activities on a cluster', () => {
       await world.kube.patch('NodeClaim', { name: 'b' }, note(annotations.disruptionWait, wait));
       await world.synced();
 
-      await removeLeftOvers(world.deps, { commands: [], isSteering: false });
+      await removeLeftOvers(world.deps, { commands: [] });
 
       expect((await recordsIn()).disrupting).toEqual([]);
       expect(await waitIn('b')).toBeUndefined();
@@ -325,7 +325,7 @@ describe('disruption activities on a cluster', () => {
     await world.synced();
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
 
-    await removeLeftOvers(world.deps, { commands: [], isSteering: false });
+    await removeLeftOvers(world.deps, { commands: [] });
 
     expect(await taintsOf('node-b')).toEqual(left);
   });
@@ -340,7 +340,7 @@ describe('disruption activities on a cluster', () => {
     await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
     await world.synced();
 
-    await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toEqual({});
+    await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toEqual({});
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     const owner = 'test/interrupt/i-a';
@@ -488,7 +488,7 @@ describe('disruption activities on a cluster', () => {
       expect((await activities.taintCandidates(drifted)).tainted).toEqual([]);
 
       Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
-      await removeLeftOvers(world.deps, { commands: [], isSteering: false });
+      await removeLeftOvers(world.deps, { commands: [] });
       await world.synced();
 
       expect((await activities.taintCandidates(drifted)).tainted).toEqual(['uid-a']);
@@ -597,7 +597,7 @@ describe('disruption activities on a cluster', () => {
       });
       await world.synced();
 
-      await expect(removeLeftOvers(world.deps, { commands: [], isSteering: false })).resolves.toMatchObject({
+      await expect(removeLeftOvers(world.deps, { commands: [] })).resolves.toMatchObject({
         released: ['node-b'],
       });
     },

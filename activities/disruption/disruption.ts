@@ -28,8 +28,7 @@ export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivi
   return withFailures<DisruptionActivities>({
     findDisruptions: async ({ leftOvers, ...view }) => {
       const found = await finder.find(view);
-      if (leftOvers === undefined) return found;
-      return { ...found, ...(await removeLeftOvers(deps, { ...leftOvers, commands: view.commands })) };
+      return leftOvers === true ? { ...found, ...(await removeLeftOvers(deps, view)) } : found;
     },
     validateCandidates: (input) => validateCandidates(deps, input),
     confirmCandidates: (input) => confirmCandidates(deps, input),

@@ -13,7 +13,7 @@ import { parseWorkflowId } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import type { ActivityDeps } from '../deps.js';
 import { forEachBestEffort } from '../for-each-item.js';
-import { steerPods } from '../consolidation/steering.js';
+import { endSteering } from '../consolidation/steering.js';
 import { deleteOverPauses } from '../people/pauses.js';
 import { release } from './admission.js';
 import { isVoluntary, nodeText, ownerIn, untaint, type Marked, type Owner } from './candidate-marks.js';
@@ -32,9 +32,9 @@ const mostAsked = 100;
  */
 export async function removeLeftOvers(
   deps: ActivityDeps,
-  { commands, isSteering }: Pick<DisruptionView, 'commands'> & { readonly isSteering: boolean },
+  { commands }: Pick<DisruptionView, 'commands'>,
 ): Promise<LeftOversRemoved> {
-  if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
+  await endSteering(deps);
   await deleteOverPauses(deps);
   const released: string[] = [];
   const free = async (stray: Stray): Promise<void> => {

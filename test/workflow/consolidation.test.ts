@@ -158,50 +158,30 @@ describe('consolidate with replacements', () => {
     const steering = { ...replacing, steers: true };
     const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
 
-    const startFromDisrupt = async (): Promise<WorkflowHandle> => {
-      activities.found = [{ commands: [{ ...input, decision: steering }] }];
-      await startDisrupt(rig);
-      await rig.until(() => activities.callsOf('validateCandidates').length > 0);
-      return rig.client.workflow.getHandle(id);
-    };
-
     test('taints other nodes before anything is evicted, and untaints them at the end', async () => {
-      const handle = await startFromDisrupt();
+      const handle = await start({ decision: steering });
 
       const { replacements = [] } = (await handle.result()) as ConsolidateResult;
       expect(replacements).toHaveLength(1);
-      await rig.until(() => activities.callsOf('steerPods').length === 2);
+      const claims = input.candidates.map(({ claim }) => claim);
       expect(activities.inputsOf('steerPods')).toEqual([
-        { targets: ['node-c', ...replacements], steered: [] },
-        { targets: [], steered: ['node-beside'] },
+        { claims, targets: ['node-c', ...replacements] },
+        { claims, targets: [] },
       ]);
       const order = activities.callsOf().filter((name) => steps.includes(name));
       expect(order.indexOf('steerPods')).toBeLessThan(order.indexOf('beginTermination'));
       expect(order.lastIndexOf('steerPods')).toBeGreaterThan(order.lastIndexOf('drainNode'));
     });
 
-    test('is left out where `disrupt` does not run', async () => {
+    test('is left out where it fails or is not answered within five seconds', async () => {
+      activities.steerPods = async () => new Promise(() => undefined);
       const handle = await start({ decision: steering });
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-      expect(activities.callsOf()).not.toContain('steerPods');
-    });
-
-    test('waits no longer than two seconds for a `disrupt` that does not answer', async () => {
-      let answer = (): void => undefined;
-      activities.steerPods = async () => new Promise((resolve) => (answer = () => resolve({ steered: [] })));
-      const handle = await startFromDisrupt();
-
-      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-      expect(activities.callsOf('steerPods')).toHaveLength(1);
-      answer();
-      await rig.until(() => activities.callsOf('steerPods').length === 2);
-      answer();
+      expect(activities.callsOf('steerPods')).toHaveLength(2);
     });
 
     test('is not asked for where the input does not ask for it', async () => {
-      await startDisrupt(rig);
-
       await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
       expect(activities.callsOf()).not.toContain('steerPods');
     });

@@ -12,7 +12,7 @@ import {
   resumeUpdate,
   runningQuery,
   staysQuery,
-  steerSignal,
+  reconsiderSignal,
   taskQueues,
   whyNotQuery,
   whyNotUpdate,
@@ -205,7 +205,7 @@ describe('disrupt: orders and its memory', () => {
       ['json/plain', '{'],
     ] as const) {
       const payloads = [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) }];
-      for (const signalName of [pauseSignal.name, steerSignal.name]) {
+      for (const signalName of [pauseSignal.name, reconsiderSignal.name]) {
         await rig.client.workflowService.signalWorkflowExecution({
           namespace: rig.client.options.namespace,
           workflowExecution: { workflowId },

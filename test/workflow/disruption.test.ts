@@ -1,15 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WorkflowHandle } from '@temporalio/client';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
-  clusterChangedSignal,
   explainQuery,
   pauseSignal,
   phaseQuery,
   resumeSignal,
   runningQuery,
-  steerSignal,
 } from '../../workflows/messages.js';
 import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
@@ -143,78 +140,5 @@ describe('consolidate and disrupt, without replacements', () => {
     await handle.signal(resumeSignal, { scope: everything, actor: 'me' });
 
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
-  });
-
-  describe('steering of evicted pods', () => {
-    const workflowId = 'consolidate-by-hand';
-    const move = { workflowId, targets: ['node-b'] };
-    const steps = (): unknown[] =>
-      activities.inputsOf<{ targets: readonly string[]; steered: readonly string[] }>('steerPods');
-    const first = { targets: ['node-b'], steered: [] };
-    const last = { targets: [], steered: ['node-beside'] };
-    const start = async (): Promise<WorkflowHandle> => {
-      const handle = await startDisrupt(rig);
-      await rig.until(() => activities.callsOf('findDisruptions').length === 1);
-      return handle;
-    };
-
-    /** The next check finds that its workflow is closed. */
-    const end = async (handle: WorkflowHandle, id: string): Promise<void> => {
-      activities.ended.push(id);
-      await rig.sleep('15 seconds');
-      await handle.signal(clusterChangedSignal);
-    };
-
-    test('lasts as long as the consolidation', async () => {
-      const handle = await start();
-      expect(steps()).toEqual([]);
-
-      await handle.signal(steerSignal, move);
-      await rig.until(() => steps().length === 1);
-      await end(handle, workflowId);
-      await rig.until(() => steps().length === 2);
-
-      expect(steps()).toEqual([first, last]);
-    });
-
-    test('of several consolidations goes to the targets of all of them', async () => {
-      const handle = await start();
-
-      await handle.signal(steerSignal, move);
-      await rig.until(() => steps().length === 1);
-      await handle.signal(steerSignal, { workflowId: 'another', targets: ['node-b', 'node-c'] });
-      await rig.until(() => steps().length === 2);
-      await end(handle, workflowId);
-      await rig.until(() => steps().length === 3);
-      await end(handle, 'another');
-      await rig.until(() => steps().length === 4);
-
-      const both = { targets: ['node-b', 'node-c'], steered: ['node-beside'] };
-      expect(steps()).toEqual([first, both, both, last]);
-    });
-
-    test('ends after five minutes where a drain takes longer', async () => {
-      const handle = await start();
-
-      await handle.signal(steerSignal, move);
-      await rig.until(() => steps().length === 1);
-      await rig.sleep('6 minutes');
-      await rig.until(() => steps().length === 2);
-
-      expect(steps()).toEqual([first, last]);
-    });
-
-    test('is carried over continue-as-new, and clears what an earlier run left', async () => {
-      const until = (await rig.now()) + 120_000;
-      const steering = { commands: [{ ...move, until }], steered: ['node-beside'] };
-      const carried = { nominations: [], commands: [], steering };
-      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster, carried });
-      await rig.until(() => steps().length === 1 && activities.callsOf('findDisruptions').length > 0);
-      expect(activities.inputsOf('findDisruptions')).toMatchObject([{ leftOvers: { isSteering: true } }]);
-      await rig.sleep('3 minutes');
-      await rig.until(() => steps().length === 2);
-
-      expect(steps()).toEqual([{ ...first, steered: ['node-beside'] }, last]);
-    });
   });
 });

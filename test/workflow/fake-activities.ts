@@ -498,8 +498,8 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async steerPods({ targets }: { targets: readonly string[] }): Promise<{ steered: string[] }> {
-    return Promise.resolve({ steered: targets.length === 0 ? [] : ['node-beside'] });
+  async steerPods(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Nodes whose left-over taint the next check removes. */

@@ -1,10 +1,9 @@
-import { continueAsNew } from '@temporalio/workflow';
+import { continueAsNew, isCancellation, log } from '@temporalio/workflow';
 import { counted } from '../../core/text.js';
 import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
 import { CommandConsent } from './command-consent.js';
 import { commandFacts, summaryOf } from './command-text.js';
-import { steerPodsTo } from './steer-pods.js';
 import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
 import { isContinueAsNewDue, isHistoryFull, withRelease } from '../history-limit.js';
@@ -22,6 +21,7 @@ import { startMeasuring, savingOf } from './savings.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
+const steeredWithin = '5 seconds';
 /** Part of the launch timeout for each node that is being disrupted (commands/replacement-timeout). */
 const launchMsPerNode = 80;
 
@@ -269,11 +269,12 @@ class Consolidation {
 
   /** Undefined if no node was deleted, because of a pause: the steps are undone then. */
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult | undefined> {
-    const { decision, cluster } = this.input;
+    const { decision } = this.input;
     this.oversight.passPointOfNoReturn();
-    if (decision?.steers === true) await steerPodsTo(cluster, this.targets(decision));
+    if (decision?.steers === true) await this.steerPods(deleting, this.targets(decision));
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
     const ends = await settleAll(deleting, (candidate) => this.drainOne(candidate));
+    if (decision?.steers === true) await this.steerPods(deleting, []);
     const kept = ends.flatMap((end) => ('why' in end ? [end] : []));
     const gone = deleting.filter((_, index) => !('why' in ends[index]!));
     const [first] = kept;
@@ -290,6 +291,24 @@ class Consolidation {
     }
     const targets = decision === undefined ? {} : { targets: this.targets(decision) };
     return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), ...targets, savedPerHour };
+  }
+
+  /**
+   * Steers evicted pods to the planned nodes; without targets ends that. Evictions wait only a moment for it, because
+   * pods that land elsewhere do no harm.
+   */
+  private async steerPods(deleting: readonly Candidate[], targets: Decision['targets']): Promise<void> {
+    const options = {
+      summary: targets.length === 0 ? 'remove the soft taints' : `steer pods to ${counted(targets.length, 'node')}`,
+      scheduleToCloseTimeout: steeredWithin,
+    };
+    const input = { claims: deleting.map(({ claim }) => claim), targets: targets.map(({ node }) => node) };
+    try {
+      await this.activities.kube.steerPods.executeWithOptions(options, [input]);
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      log.warn('pods are not steered', { error });
+    }
   }
 
   /**

@@ -9,7 +9,6 @@ import type { CandidateRef, ConsolidateResult, QuestionToWithdraw, RunningDisrup
 import { startOptions, withdrawSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { isStartedAlready, notify } from '../calls/other-workflows.js';
-import type { Outbox } from '../calls/other-workflows.js';
 import { memoOf } from './disrupt-answers.js';
 import type { KnownState } from './known-state.js';
 
@@ -17,9 +16,8 @@ interface CommandDeps {
   readonly cluster: string;
   readonly progress: Progress;
   readonly known: KnownState;
-  readonly outbox: Outbox;
   /** Called at the end of a command. */
-  readonly onEnd: (workflowId: string, outcome: ConsolidateResult['outcome'] | undefined) => void;
+  readonly onEnd: (outcome: ConsolidateResult['outcome'] | undefined) => void;
 }
 
 /**
@@ -63,7 +61,7 @@ export class Commands {
 
   private end(workflowId: string, result?: ConsolidateResult): void {
     this.deps.known.finish(workflowId, result);
-    this.deps.onEnd(workflowId, result?.outcome);
+    this.deps.onEnd(result?.outcome);
   }
 
   /**

@@ -12,17 +12,15 @@ import type {
   Refused,
   ReconsiderOrder,
 } from '../messages.js';
-import { clusterChangedSignal, deletingNodesSignal, searchAttributes, steerSignal } from '../messages.js';
+import { clusterChangedSignal, deletingNodesSignal, searchAttributes } from '../messages.js';
 import { setSignalHandler } from '../handlers.js';
-import { earlySignalsDelivered } from '../early-signals.js';
 import { Changes } from '../entity/changes.js';
 import { runEntity } from '../entity/run-entity.js';
 import { untilHistoryFull } from '../history-limit.js';
 import { FailedSteps } from '../entity/failed-steps.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { Outbox } from '../calls/other-workflows.js';
-import { Steering } from './steering.js';
+import { notify } from '../calls/other-workflows.js';
 import { Watchdog } from '../entity/watchdog.js';
 import { settleInTurn } from '../../core/at-once.js';
 import { Commands } from './commands.js';
@@ -49,18 +47,14 @@ const undecidedFact = 'no command found since';
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
-  await earlySignalsDelivered();
-  void run.steering.follow();
   return runEntity<typeof disrupt>({
     round: () => run.round(),
-    isIdle: () => run.isIdle,
+    isIdle: allHandlersFinished,
     next: () => [{ ...input, carried: run.state() }],
   });
 }
 
 class DisruptRun {
-  readonly steering: Steering;
-  private readonly outbox = new Outbox();
   private readonly activities;
   private readonly progress: Progress;
   private readonly known: KnownState;
@@ -78,18 +72,16 @@ class DisruptRun {
     const known = new KnownState(carried);
     this.activities = activities;
     this.known = known;
-    this.steering = new Steering(activities.kube, carried?.steering);
     this.progress = new Progress(
       'Disruption: removes nodes that are not needed',
       [{ key: searchAttributes.cluster, value: cluster }],
       {},
       'watching',
     );
-    const { outbox, steering, progress } = this;
+    const { progress } = this;
     this.commands = new Commands({
-      ...{ cluster, progress, known, outbox },
-      onEnd: (workflowId, outcome) => {
-        steering.end(workflowId);
+      ...{ cluster, progress, known },
+      onEnd: (outcome) => {
         // The end of the nodes is signalled by the operator.
         if (outcome !== 'done') this.changes.note();
       },
@@ -97,7 +89,6 @@ class DisruptRun {
     this.failed = new FailedSteps(progress);
     this.watchdog = new Watchdog(progress);
     setSignalHandler(clusterChangedSignal, () => this.changes.note());
-    setSignalHandler(steerSignal, (command) => steering.begin(command));
     handleQueries(known, activities);
     handleOrders(progress, {
       pause: (order) => this.inTurn(() => this.pause(order)),
@@ -106,28 +97,18 @@ class DisruptRun {
     });
   }
 
-  get isIdle(): boolean {
-    return allHandlersFinished() && !this.steering.isBusy && this.outbox.isEmpty;
-  }
-
   state(): DisruptState {
-    const { state: steering } = this.steering;
-    return { ...this.known.carried, ...(steering === undefined ? {} : { steering }) };
+    return this.known.carried;
   }
 
-  private forget(workflowId: string): void {
-    this.known.end(workflowId);
-    this.steering.end(workflowId);
-  }
-
-  private noteRemoved({ released = [], ended = [] }: LeftOversRemoved): void {
+  private async noteRemoved({ released = [], ended = [] }: LeftOversRemoved): Promise<void> {
     if (released.length > 0) {
       // The ended workflow had their pods planned on other nodes and cannot revoke that itself (commands/given-back).
       const stay = { nodes: released, until: 0, marks: [], every: true };
       const provision = getExternalWorkflowHandle(workflowIds.provision(this.input.cluster));
-      this.outbox.send(() => provision.signal(deletingNodesSignal, stay));
+      await notify(() => provision.signal(deletingNodesSignal, stay));
     }
-    for (const workflowId of ended) this.forget(workflowId);
+    for (const workflowId of ended) this.known.end(workflowId);
     if (ended.length + released.length > 0) this.changes.note();
   }
 
@@ -145,16 +126,15 @@ class DisruptRun {
   private async decide(): Promise<void> {
     const { watchdog, known } = this;
     const isTaintCheckDue = workflowNow() >= this.taintCheckAt;
-    const leftOvers = { isSteering: this.steering.state !== undefined };
     watchdog.enter('searching for nodes to disrupt');
     const options = { summary: 'search for nodes to disrupt', startToCloseTimeout: passTimeout } as const;
     const found = await untilHistoryFull(() =>
       this.activities.kube.findDisruptions.executeWithOptions(options, [
-        { ...known.view(), ...(isTaintCheckDue ? { leftOvers } : {}) },
+        { ...known.view(), ...(isTaintCheckDue ? { leftOvers: true } : {}) },
       ]),
     );
     if (isTaintCheckDue) this.taintCheckAt = workflowNow() + taintCheckMs;
-    this.noteRemoved(found);
+    await this.noteRemoved(found);
     this.progress.addFacts({ [undecidedFact]: known.lastFindings.note(found) });
     watchdog.enter('starting the commands');
     for (const question of found.moot ?? []) {

@@ -22,26 +22,8 @@ export interface DisruptState {
   readonly commands: readonly RunningDisruption[];
   /** The memory of nodes after commands (disruption/command-memory.ts). */
   readonly memory?: readonly NodeMemory[];
-  readonly steering?: SteeringState;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
-}
-
-/** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */
-export interface MoveTargets {
-  readonly workflowId: string;
-  readonly targets: readonly string[];
-}
-
-export interface SteeredCommand extends MoveTargets {
-  /** When steering ends at the latest, milliseconds of the epoch. */
-  readonly until: number;
-}
-
-export interface SteeringState {
-  readonly commands: readonly SteeredCommand[];
-  /** Nodes that have the soft taint now. */
-  readonly steered: readonly string[];
 }
 
 /**
@@ -195,10 +177,6 @@ export interface Undecided {
   readonly waitsFor: string;
 }
 
-/** A command begins to drain: steer its pods until it ends. */
-export const steerSignal = defineSignal<[MoveTargets]>('steer');
-/** The answer to `steer`: the soft taints are written. */
-export const steeredSignal = defineSignal('steered');
 /** The cluster changed in a way that may make nodes candidates. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');

@@ -5,7 +5,6 @@ import { HistoryFull } from '../history-limit.js';
 import type { Progress } from '../progress.js';
 
 const retryBackOff = { firstMs: 1_000, longestMs: 10_000 };
-const asideBackOff = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
  * Retries for entity workflows. An activity whose own retries are exhausted is tried again with back-off, and shown
@@ -55,25 +54,5 @@ export class FailedSteps {
     this.progress.setFailing({ since: this.since, why });
     this.progress.enter('retrying', { waitingFor: why, until: workflowNow() + wait });
     await sleep(wait, { summary: `try again: ${why}`.slice(0, 200) });
-  }
-}
-
-/**
- * Repeats `step` concurrently with the main loop of an entity workflow, with back-off after failures. A failure does
- * not affect the main loop. Ends on cancellation.
- */
-export async function repeatForever(what: string, step: () => Promise<void>): Promise<void> {
-  for (let failures = 0; ;) {
-    try {
-      await step();
-      failures = 0;
-    } catch (error) {
-      if (isCancellation(error)) return;
-      if (!(error instanceof TemporalFailure)) throw error;
-      failures += 1;
-      const why = rootCause(error) ?? error.message;
-      log.warn(`${what} failed, trying again`, { why, attempts: failures });
-      await sleep(backOffMs(failures, asideBackOff), { summary: `try again: ${why}`.slice(0, 200) });
-    }
   }
 }

@@ -85,11 +85,6 @@ const internal = {
     what: 'From `disrupt` or a rollout: the cause of what waits is gone.',
     example: { why: 'node-1 is gone' },
   },
-  steer: {
-    what: 'From `consolidate`: it begins to drain; its pods should go to these nodes.',
-    example: { workflowId: 'prod/consolidate/1', targets: ['node-2'] },
-  },
-  steered: { what: 'From `disrupt`: the soft taints that steer pods to their targets are written.' },
   launchStopped: {
     what: 'From a launch: it has stopped; its instance, if there is one.',
     example: { providerId: 'aws:///eu-west-1a/i-0abc' },

@@ -1,3 +1,4 @@
+import { steerPods } from '../../../activities/consolidation/steering.js';
 import { createClaimActivities } from '../../../activities/provisioning/claims.js';
 import type { DisruptionCommand } from '../../../disruption/command.js';
 import { taintNode } from '../../../activities/termination/mark-nodes.js';
@@ -5,7 +6,6 @@ import { validateCandidates } from '../../../activities/disruption/validation.js
 import type { Candidate, CandidateRef, ConsolidateResult } from '../../../workflows/messages.js';
 import { beginEnd, launch, terminate } from './nodes.js';
 import type { Provision } from './provision.js';
-import type { Steering } from './steering.js';
 import type { World } from './world.js';
 
 const validationMs = 15_000;
@@ -13,7 +13,6 @@ const validationMs = 15_000;
 export interface Surroundings {
   readonly world: World;
   readonly provision: Provision;
-  readonly steering: Steering;
 }
 
 /** `consolidate`: carries one decision out as the workflow does; gives the result that `disrupt` gets. */
@@ -22,7 +21,7 @@ export async function carryOut(
   workflowId: string,
   command: DisruptionCommand,
 ): Promise<Pick<ConsolidateResult, 'outcome' | 'reason' | 'targets'>> {
-  const { world, provision, steering } = around;
+  const { world, provision } = around;
   const { decision } = command;
   await world.clock.sleep(command.validationMs ?? validationMs);
   const { valid, why } = await validated(around, command);
@@ -36,9 +35,11 @@ export async function carryOut(
   const launched = await replace(world, workflowId, command);
   const targets = [...(decision?.targets ?? []), ...launched];
   const names = targets.map(({ node }) => node);
-  if (decision?.steers === true) await steering.begin(workflowId, names);
+  const claims = valid.map(({ claim }) => claim);
+  if (decision?.steers === true) await steerPods(world.deps, { claims, targets: names });
   for (const { node, claim } of valid) await beginEnd(world, claim.name, node);
   await Promise.all(valid.map(({ node, claim }) => terminate(world, claim.name, node)));
+  if (decision?.steers === true) await steerPods(world.deps, { claims, targets: [] });
   for (const { node } of valid) provision.deleting.delete(node);
   return { outcome: 'done', targets };
 }

@@ -8,7 +8,6 @@ import { remember } from '../../../workflows/disruption/command-memory.js';
 import { Flag } from './clock.js';
 import { carryOut, goingOf } from './consolidation.js';
 import type { Provision } from './provision.js';
-import { Steering } from './steering.js';
 import type { World } from './world.js';
 
 const settleMs = 1000;
@@ -26,7 +25,6 @@ export class Disrupt {
   readonly changed = new Flag();
   readonly moves: Moves = { done: 0, abandoned: 0 };
   private readonly finder: DisruptionFinder;
-  private readonly steering: Steering;
   private running: readonly RunningDisruption[] = [];
   private memory: readonly NodeMemory[] = [];
 
@@ -35,7 +33,6 @@ export class Disrupt {
     private readonly provision: () => Provision,
   ) {
     this.finder = new DisruptionFinder(world.deps);
-    this.steering = new Steering(world);
     world.cache.on('Node', ({ type }) => {
       if (type !== 'modified') this.changed.set();
     });
@@ -63,7 +60,7 @@ export class Disrupt {
   }
 
   private async start(command: DisruptionCommand): Promise<void> {
-    const { world, steering } = this;
+    const { world } = this;
     const { reason, candidates, decision } = command;
     const since = world.clock.now;
     const workflowId = workflowIds.consolidate(
@@ -72,8 +69,7 @@ export class Disrupt {
     );
     this.running = [...this.running, { workflowId, reason, candidates: goingOf(command), since }];
     world.say(`decided ${textOf(command)}`);
-    const finished = await carryOut({ world, provision: this.provision(), steering }, workflowId, command);
-    await steering.end(workflowId);
+    const finished = await carryOut({ world, provision: this.provision() }, workflowId, command);
     this.moves[finished.outcome === 'done' ? 'done' : 'abandoned'] += 1;
     this.running = this.running.filter((each) => each.workflowId !== workflowId);
     this.memory = remember(this.memory, finished, { reason, candidates: goingOf(command) }, world.clock.now);
