@@ -28,7 +28,6 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
     ...createPauseActivities(deps),
     ...createClaimActivities(deps),
     ...createLaunchActivities(deps),
-    ...createTerminationActivities(deps),
     ...createDisruptionActivities(deps),
     ...createConsolidationActivities(deps),
     ...createNodeExplanationActivities(deps),
@@ -41,6 +40,7 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
   const cloud = {
     ...createCloudActivities(deps),
     ...createInterruptionActivities(deps),
+    ...createTerminationActivities(deps),
   };
   // Workers of these queues serve all activities that interruptions and terminations use.
   const ending = withHeartbeats({ ...control, ...cloud, ...createDrainActivities(deps) });

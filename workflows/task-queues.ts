@@ -8,9 +8,9 @@ export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
  * Task queues of a cluster. They are separate so that an interruption waits behind nothing else, and a termination not
  * behind launches:
  * - `urgent`: workflows of interruptions and terminations, and every activity of an interruption.
- * - `drain`: activities of all other terminations.
+ * - `drain`: activities of all other terminations until the instance is to end.
  * - `control`: all other workflows, and their calls to Kubernetes.
- * - `cloud`: launches and the upkeep of the cloud, at a limited rate.
+ * - `cloud`: launches and ends of instances, at a limited rate.
  * - `packing`: activities that compute plans.
  */
 export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>> {

@@ -117,6 +117,10 @@ export interface TerminationActivities {
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
   setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;
+}
+
+/** The end of a termination, which calls the cloud at its limited rate. */
+export interface FinishActivities {
   /**
    * Terminates the instance, and removes the finalizers of node and claim once it is gone. Until then each attempt fails
    * with `Waiting`.

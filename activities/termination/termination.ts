@@ -9,7 +9,7 @@ import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/effective-policy.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
-import type { TerminationActivities, TerminationStart } from './contract.js';
+import type { FinishActivities, TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { currentAttempt } from '../attempt.js';
 import { countDisrupted } from '../../cluster/disrupted-metrics.js';
@@ -27,8 +27,8 @@ import { isDeleting, nameOf } from '../../core/names.js';
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
 
 /** Activities of `terminateNode` on the API server (termination/steps). */
-export function createTerminationActivities(deps: ActivityDeps): TerminationActivities {
-  return withFailures<TerminationActivities>({
+export function createTerminationActivities(deps: ActivityDeps): TerminationActivities & FinishActivities {
+  return withFailures<TerminationActivities & FinishActivities>({
     beginTermination: (input) => begin(deps, input),
     setDeadline: async ({ claim, deadline }) => {
       await annotateDeadline(deps, claim, deadline);
@@ -209,7 +209,7 @@ function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undef
 
 async function finish(
   deps: ActivityDeps,
-  { claim: ref, providerId, nodeName, reason }: Parameters<TerminationActivities['finishTermination']>[0],
+  { claim: ref, providerId, nodeName, reason }: Parameters<FinishActivities['finishTermination']>[0],
 ): Promise<void> {
   if (providerId !== undefined) await endInstance(deps, ref, providerId);
   const claim = await getClaim(deps.kube, ref);

@@ -45,6 +45,19 @@ describe('terminateNode: drain, volumes, instance, finalizers', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(5000);
   });
 
+  test.each([
+    ['at the limited rate of the cloud', {}, 'cloud'],
+    ['at once where the cloud takes it', { instanceEndsAt: Date.parse('2300-01-01') }, 'urgent'],
+  ] as const)('ends the instance %s', async (_, ends, queue) => {
+    const handle = await rig.start('terminateNode', workflowId, { ...input, ...ends });
+    await handle.result();
+
+    const { events } = await handle.fetchHistory();
+    const scheduled = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+    const ending = scheduled.find(({ activityType }) => activityType?.name === 'finishTermination');
+    expect(ending?.taskQueue?.name).toBe(`${cluster}/${queue}`);
+  });
+
   test('a cancelled drain goes on when the operator asks for it again', async () => {
     activities.drains = [{ state: 'blocked', blockedBy: ['pdb/default/web'], remaining: 1, evicted: 0 }];
     activities.stuck = true;

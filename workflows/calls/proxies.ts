@@ -6,6 +6,7 @@ import type { DisruptionActivities } from '../../activities/disruption/contract.
 import type {
   DrainActivities,
   EscalationActivities,
+  FinishActivities,
   TerminationActivities,
 } from '../../activities/termination/contract.js';
 import type { EntityActivities } from '../../activities/entities-contract.js';
@@ -37,7 +38,7 @@ type KubernetesActivities = EntityActivities &
   ExpirationActivities;
 
 type PackingActivities = PlanningActivities & PodExplanationActivities;
-type CloudQueueActivities = CloudActivities & InterruptionActivities;
+type CloudQueueActivities = CloudActivities & InterruptionActivities & FinishActivities;
 
 export interface Activities {
   readonly kube: ActivityInterfaceFor<KubernetesActivities>;
@@ -59,7 +60,8 @@ export const heartbeatTimeout = 10_000;
  * waited for (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to
  * change, its workflow does that with timers.
  *
- * `queue` puts the activities of all groups except packing on one task queue. It defaults to `urgent` in workflows that
+ * `urgent` puts the activities of all groups except packing on one task queue; `drain` only those that call Kubernetes.
+ * It defaults to `urgent` in workflows that
  * run on the urgent queue themselves.
  */
 export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefined = ownQueue(cluster)): Activities {
@@ -81,7 +83,7 @@ export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefi
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
     cloud: proxyActivities<CloudQueueActivities>({
-      taskQueue: queues[queue ?? 'cloud'],
+      taskQueue: queues[queue === 'urgent' ? 'urgent' : 'cloud'],
       heartbeatTimeout,
       startToCloseTimeout: '2 minutes',
       scheduleToCloseTimeout: '30 days',

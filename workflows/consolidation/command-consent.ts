@@ -4,7 +4,6 @@ import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
 import type { ApprovalAsked, ConsolidateInput, Decision, Withdrawal } from '../messages.js';
 import { questionText, withdrawSignal } from '../messages.js';
-import { ApprovalQuestion } from '../people/approval-question.js';
 import { consentText } from '../people/consent.js';
 import type { Consent, Question } from '../people/consent.js';
 import type { Oversight } from '../people/oversight.js';
@@ -85,10 +84,9 @@ export class CommandConsent {
   }
 
   private async awaitConsent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
-    const question = new ApprovalQuestion(this.deps.oversight, { recheckEveryMs: validateEveryMs });
-    const interrupt = (): boolean => this.isWithdrawn;
+    const options = { interrupt: () => this.isWithdrawn, recheckEveryMs: validateEveryMs };
     for (;;) {
-      const consent = await question.ask(approval, asked, { interrupt });
+      const consent = await this.deps.oversight.ask(approval, asked, options);
       if (consent !== undefined) return consent;
       await this.publishIfWithdrawn();
       await this.deps.validate();

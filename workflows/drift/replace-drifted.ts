@@ -2,7 +2,7 @@ import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workf
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
-import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import type {
   ClaimRef,
   Explanation,
@@ -12,17 +12,15 @@ import type {
   RolloutState,
 } from '../messages.js';
 import { refusals, rollbackSignal, rollbackUpdate, rolloutChangedSignal, searchAttributes } from '../messages.js';
-import { checkActor, handleOrderSignal, refuse } from '../people/orders.js';
-import { isAborted } from '../people/accepted-orders.js';
-import { Oversight } from '../people/oversight.js';
+import { checkActor, handleWrittenOrder, refuse } from '../people/orders.js';
+import { Oversight, overseen } from '../people/oversight.js';
 import { consentText, withReason, type Question } from '../people/consent.js';
-import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
 import { WaveReplacements } from './wave-replacements.js';
 import { counted } from '../../core/text.js';
-import { setSignalHandler, setUpdateHandler } from '../handlers.js';
+import { setSignalHandler } from '../handlers.js';
 
 const hour = 3_600_000;
 /** How long a stopped rollout waits for a person. */
@@ -38,22 +36,17 @@ type Live = Extract<RolloutView, { state: 'live' }>;
  */
 export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
   const rollout = new Rollout(input);
-  const work = async (): Promise<ReplaceDriftedResult> => {
-    try {
-      return await rollout.run();
-    } catch (error) {
-      if (!isAborted(error)) throw error;
-      return rollout.stoppedBy(error.message);
-    }
-  };
-  return withRelease(work, () => rollout.release());
+  return overseen({
+    run: () => rollout.run(),
+    aborted: (why) => rollout.stoppedBy(why),
+    release: () => rollout.release(),
+  });
 }
 
 class Rollout {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly question: ApprovalQuestion;
   private readonly replacements: WaveReplacements;
   private state: RolloutState;
   private changed = false;
@@ -78,6 +71,7 @@ class Rollout {
       { NodePool: nodePool, target: hash },
     );
     this.oversight = new Oversight(this.progress, {
+      askedUntil: this.state.askedUntil,
       onHold: (order) => this.replacements.hold(order),
     });
     const { oversight, progress, outbox } = this;
@@ -87,8 +81,10 @@ class Rollout {
       onReplaced: () => void (this.state = { ...this.state, replaced: this.state.replaced + 1 }),
       onFailed: (why) => this.fail(why),
     });
-    this.question = new ApprovalQuestion(this.oversight, { until: this.state.askedUntil });
-    handleRollback(progress, (order) => this.rollBack(order));
+    handleWrittenOrder(progress, {
+      ...{ signal: rollbackSignal, update: rollbackUpdate, check: checkActor },
+      act: (order) => this.rollBack(order),
+    });
   }
 
   async run(): Promise<ReplaceDriftedResult> {
@@ -152,7 +148,7 @@ class Rollout {
   private async checkBeforeWave(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
     const { drifted, blocked, blockedBy, leftAlone, approval, rules } = view;
     const isAsked = approval !== undefined && !this.state.agreed && leftAlone === undefined && drifted.length > 0;
-    if (!isAsked && !this.isStopped(rules)) this.question.withdraw();
+    if (!isAsked && !this.isStopped(rules)) this.oversight.withdrawQuestion();
     if (rules === undefined) return undefined;
     if (drifted.length === 0 && blocked === 0) return this.finish();
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
@@ -164,7 +160,7 @@ class Rollout {
     if (!isAsked) return undefined;
     const nodes = counted(drifted.length + blocked, 'drifted node');
     const question = questionBeforeWaves(this.input.nodePool, nodes);
-    const consent = await this.question.ask(approval, question, { interrupt: () => this.changed });
+    const consent = await this.oversight.ask(approval, question, { interrupt: () => this.changed });
     if (consent === undefined) {
       await this.continueAsNewIfLong();
       return 'wait';
@@ -255,7 +251,7 @@ class Rollout {
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
     const question = questionAfterFailures(nodePool, why);
     let consent;
-    while ((consent = await this.question.ask(asked, question, { interrupt: () => this.changed })) === undefined) {
+    while ((consent = await this.oversight.ask(asked, question, { interrupt: () => this.changed })) === undefined) {
       const view = await this.readView([]);
       if (view.state === 'superseded') return this.superseded(view.by);
       if (view.rules === undefined) return this.handBack();
@@ -268,7 +264,7 @@ class Rollout {
 
   /** The policy has no `driftRollout` any more: `disrupt` disrupts drifted nodes one by one again. */
   private handBack(): ReplaceDriftedResult {
-    this.question.withdraw();
+    this.oversight.withdrawQuestion();
     return this.end('handedBack', 'no policy asks for waves any more');
   }
 
@@ -292,7 +288,7 @@ class Rollout {
 
   private async continueAsNewIfLong(): Promise<void> {
     if (!(await isContinueAsNewDue(this.oversight, () => this.outbox.isEmpty))) return;
-    const { askedUntil } = this.question;
+    const { askedUntil } = this.oversight;
     await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: { ...this.state, askedUntil } });
   }
 }
@@ -314,20 +310,4 @@ function questionAfterFailures(nodePool: string, why: string): Question {
     yes: `replaces further nodes, replacements first, and ${protectionHolds}`,
     no: 'ends it, and the nodes that are left stay',
   };
-}
-
-/**
- * Sets the handlers of `rollback`, as update and as signal. Unlike other orders it calls Kubernetes before it is
- * answered.
- */
-function handleRollback(progress: Progress, rollBack: (order: Order) => Promise<Explanation>): void {
-  setUpdateHandler(rollbackUpdate, rollBack, checkActor);
-  const signalled = async (order: Order): Promise<void> => {
-    let done: Promise<unknown> | undefined;
-    // A refusal is noted in `explain`: a signal has no answer.
-    const act = (): void => void (done = rollBack(order).catch(() => undefined));
-    handleOrderSignal(progress, 'rollback', { check: () => checkActor(order), act });
-    await done;
-  };
-  setSignalHandler(rollbackSignal, signalled);
 }

@@ -5,12 +5,10 @@ import { timeText } from '../../core/time.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
-import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
-import { isAborted } from '../people/accepted-orders.js';
-import { ordersAnswered, Oversight } from '../people/oversight.js';
+import { ordersAnswered, Oversight, overseen } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
-import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
@@ -40,22 +38,17 @@ type Live = Extract<ExpirationView, { state: 'live' }>;
  */
 export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResult> {
   const run = new Expiration(input);
-  const work = async (): Promise<ExpireNodeResult> => {
-    try {
-      return await run.run();
-    } catch (error) {
-      if (!isAborted(error)) throw error;
-      return run.decline('aborted', error.message);
-    }
-  };
-  return withRelease(work, () => run.release());
+  return overseen({
+    run: () => run.run(),
+    aborted: (why) => run.decline('aborted', why),
+    release: () => run.release(),
+  });
 }
 
 class Expiration {
   private readonly activities;
   readonly progress: Progress;
   readonly oversight: Oversight;
-  private readonly question: ApprovalQuestion;
   private readonly turn: Turn;
   private readonly viaProvision: NodeReplacement;
   private replacement: NodeReplacement;
@@ -80,14 +73,13 @@ class Expiration {
       ],
       { NodeClaim: input.claim.name, NodePool: input.nodePool, expires: timeText(input.expiresAt) },
     );
-    this.oversight = new Oversight(this.progress);
+    this.oversight = new Oversight(this.progress, { askedUntil: input.askedUntil });
     const { progress, oversight } = this;
     this.turn = new Turn({ cluster, progress, oversight, replacement: () => this.replacement });
     setSignalHandler(nodeChangedSignal, () => {
       this.changed = true;
       this.turn.wake();
     });
-    this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }
 
   async run(): Promise<ExpireNodeResult> {
@@ -143,7 +135,7 @@ class Expiration {
     if (view === undefined) return this.end('gone');
     const { candidate } = view;
     const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isPastHardDeadline(view);
-    if (!isAsked) this.question.withdraw();
+    if (!isAsked) this.oversight.withdrawQuestion();
     // Past the hard deadline budgets, windows and approvals are ignored. A pause still holds the node.
     if (isPastHardDeadline(view) || candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
     if (view.leftAlone !== undefined) {
@@ -182,7 +174,7 @@ class Expiration {
     };
     const interrupt = (): boolean => this.changed;
     if (view.candidate !== undefined) await this.turn.leave('Expired', [view.candidate]);
-    const consent = await this.question.ask(view.approval, question, {
+    const consent = await this.oversight.ask(view.approval, question, {
       interrupt,
       atMostMs: untilHardDeadlineMs(view),
     });
@@ -264,7 +256,7 @@ class Expiration {
   private async continueAsNewIfLong(): Promise<void> {
     if (!(await isContinueAsNewDue(this.oversight))) return;
     const { agreed } = this;
-    const { askedUntil } = this.question;
+    const { askedUntil } = this.oversight;
     await continueAsNew<typeof expireNode>({ ...this.input, agreed, askedUntil });
   }
 }

@@ -9,13 +9,7 @@ export interface Consent {
 }
 
 /** An approval question. Oversight adds until when it waits for an answer. */
-export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
-  /**
-   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays
-   * open. Milliseconds.
-   */
-  readonly recheckAfterMs?: number;
-}
+export type Question = Omit<AskedQuestion, 'until' | 'unanswered'>;
 
 /** Such as `rejected by ann (release)` or `rejected: nobody answered in time`. */
 export function consentText({ answer, by, reason }: Consent): string {

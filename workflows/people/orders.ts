@@ -54,39 +54,21 @@ export function checkForce(name: string, { force }: Partial<Order>, broken: stri
   );
 }
 
-interface OrderHandler<Payload, Answer> {
+interface WrittenOrder<Payload, Answer> {
   readonly signal: SignalDefinition<[Payload]>;
   readonly update: UpdateDefinition<Answer, [Payload]>;
   /** Throws a refusal if the order is not possible now. */
   readonly check: (order: Payload) => void;
-  readonly act: (order: Payload) => Answer;
-  /** Wraps the action of an update, for example to wait for its effect before the answer. */
-  readonly answered?: (act: () => Answer) => Promise<Answer>;
+  readonly act: (order: Payload) => Promise<Answer>;
 }
 
 /**
- * Sets the handlers of an order that people can send as a signal or as an update. Both are checked and carried out
- * alike.
+ * Sets the handlers of an order that an activity carries out, and may refuse. As a signal and as an update it is
+ * checked and carried out alike.
  */
-export function handleOrder<Payload, Answer>(progress: Progress, handler: OrderHandler<Payload, Answer>): void {
-  const { signal, update, check, act, answered } = handler;
-  setSignalHandler(signal, (order) =>
-    handleOrderSignal(progress, signal.name, { check: () => check(order), act: () => act(order) }),
-  );
-  setUpdateHandler(update, (order) => answered?.(() => act(order)) ?? act(order), check);
-}
-
-/** As `handleOrder`, for an order that an activity carries out. The activity may refuse the order as well. */
 export function handleWrittenOrder<Payload, Answer>(
   progress: Progress,
-  {
-    signal,
-    update,
-    check,
-    act,
-  }: Pick<OrderHandler<Payload, Answer>, 'signal' | 'update' | 'check'> & {
-    readonly act: (order: Payload) => Promise<Answer>;
-  },
+  { signal, update, check, act }: WrittenOrder<Payload, Answer>,
 ): void {
   const written = async (order: Payload): Promise<Answer> => {
     try {

@@ -1,20 +1,37 @@
-import { allHandlersFinished, condition } from '@temporalio/workflow';
+import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import { allHandlersFinished, ApplicationFailure, condition } from '@temporalio/workflow';
+import { absentOr, object, optional, text } from '../../core/shapes.js';
 import { workflowNow } from '../clock.js';
-import type { ApprovalAsked, AskedQuestion, ExpediteOrder, HoldOrder, Order } from '../messages.js';
-import { questionText, searchAttributes } from '../messages.js';
-import { AcceptedOrders } from './accepted-orders.js';
-import type { Consent, Question } from './consent.js';
-import { consentText } from './consent.js';
-import { Hold, heldPhase } from './hold.js';
-import { handleOversightOrders } from './order-handlers.js';
-import { PendingApproval } from './pending-approval.js';
+import { setSignalHandler, setUpdateHandler } from '../handlers.js';
+import { withRelease } from '../history-limit.js';
+import type { ApprovalAsked, AskedQuestion, ExpediteOrder, Explanation, HoldOrder, Order } from '../messages.js';
+import {
+  abortSignal,
+  abortUpdate,
+  approveSignal,
+  approveUpdate,
+  expediteSignal,
+  expediteUpdate,
+  holdSignal,
+  holdUpdate,
+  questionText,
+  refusals,
+  rejectSignal,
+  rejectUpdate,
+  retrySignal,
+  retryUpdate,
+  searchAttributes,
+} from '../messages.js';
 import type { Progress } from '../progress.js';
-import { Waits } from './waits.js';
-import type { WaitEnd } from './waits.js';
+import { consentText, withReason } from './consent.js';
+import type { Consent, Question } from './consent.js';
+import { checkActor, checkForce, checkTime, handleOrderSignal, refuse } from './orders.js';
 
 interface OversightOptions {
   /** The hold carried over from the run before. */
   readonly heldBy?: HoldOrder;
+  /** When the question times out that the run before opened, milliseconds of the epoch. */
+  readonly askedUntil?: number | undefined;
   /** Handles `expedite` at any time; without it the order is accepted only during `wait`. */
   readonly onExpedite?: (order: ExpediteOrder) => void;
   /** Handles `retry` at any time; without it the order is accepted only during a retryable `wait`. */
@@ -25,8 +42,28 @@ interface OversightOptions {
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
-/** The phase of a workflow that waits for approval. */
-const awaitingApproval = 'awaiting approval';
+interface OrderHandler<Payload> {
+  /** Throws a refusal if the order is not possible now. */
+  readonly check: (order: Payload) => void;
+  readonly act: (order: Payload) => void;
+  /** Whether the signal has to have an actor; other workflows send some signals too. */
+  readonly isOfPeople?: boolean;
+}
+
+/** What ended a wait. */
+type WaitEnd = 'elapsed' | 'met' | 'expedited' | 'retried';
+
+/** The type of the failure that an `abort` ends a wait with. */
+const aborted = 'Aborted';
+/** The order of another disruption need not have an actor. */
+const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
+/** How often a workflow checks whether its question still makes sense. */
+const recheckMs = 10 * 60_000;
+
+/** Whether the error is the one that `throwIfAborted` throws after an `abort`. */
+export function isAborted(error: unknown): error is ApplicationFailure {
+  return error instanceof ApplicationFailure && error.type === aborted;
+}
 
 /**
  * Handles people's orders to one workflow: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and
@@ -34,38 +71,49 @@ const awaitingApproval = 'awaiting approval';
  * `explain`. Build it before the first await of the workflow, because it sets handlers.
  */
 export class Oversight {
-  private readonly held: Hold;
-  private readonly approval: PendingApproval;
-  private readonly waits = new Waits();
-  private readonly accepted: AcceptedOrders;
+  private holder: HoldOrder | undefined;
+  private abortedBy: Order | undefined;
+  private stage: 'revocable' | 'draining' | 'finished' = 'revocable';
+  private question: AskedQuestion | undefined;
+  /** The answer to the current question, or to the last one if none is open. */
+  private given: Consent | undefined;
+  private until: number | undefined;
+  private phaseBefore = '';
+  /** The wait that `expedite` ends. */
+  private current: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
+  /** The condition that ends the current wait. */
+  private waitedFor: (() => boolean) | undefined;
 
   constructor(
     private readonly progress: Progress,
-    options: OversightOptions = {},
+    private readonly options: OversightOptions = {},
   ) {
-    this.held = new Hold(progress, options.heldBy, (order) => options.onHold?.(order));
-    this.approval = new PendingApproval(progress);
-    const { progress: shown, held, approval, waits } = this;
-    this.accepted = new AcceptedOrders({
-      ...{ progress: shown, held, approval, waits, breaks: options.breaks },
-      canExpedite: options.onExpedite !== undefined,
-      canRetry: options.onRetry !== undefined,
-    });
-    handleOversightOrders({ progress: shown, held, approval, waits, accepted: this.accepted, ...options });
+    this.holder = options.heldBy;
+    this.until = options.askedUntil;
+    this.handleOrders();
   }
 
   get isAborted(): boolean {
-    return this.accepted.isAborted;
+    return this.abortedBy !== undefined;
   }
 
-  /** Whether an answer was given that the asking code has not read yet: continue-as-new would lose it. */
-  get isAnswerWaiting(): boolean {
-    return this.approval.isAnswerWaiting;
+  get isHeld(): boolean {
+    return this.holder !== undefined;
   }
 
   /** The hold by a person, for continue-as-new. */
   get heldBy(): HoldOrder | undefined {
-    return this.held.by;
+    return this.holder;
+  }
+
+  /** When the open question times out, for continue-as-new. */
+  get askedUntil(): number | undefined {
+    return this.until;
+  }
+
+  /** Whether an answer was given that the asking code has not read yet: continue-as-new would lose it. */
+  get isAnswerWaiting(): boolean {
+    return this.question !== undefined && this.given !== undefined;
   }
 
   /**
@@ -73,11 +121,7 @@ export class Oversight {
    * workflow its history grows only by signals.
    */
   get isOrderWaiting(): boolean {
-    return this.isAnswerWaiting || this.heldBy !== undefined || this.isAborted;
-  }
-
-  get isHeld(): boolean {
-    return this.held.isActive;
+    return this.isAnswerWaiting || this.isHeld || this.isAborted;
   }
 
   /**
@@ -88,9 +132,9 @@ export class Oversight {
     this.throwIfAborted();
     while (this.isHeld) {
       const { phase } = this.progress;
-      this.progress.enter(heldPhase, { waitingFor: this.held.waitingFor });
+      this.progress.enter('held', { waitingFor: `${this.holder?.actor ?? 'nobody'} to release it` });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
-      await this.waits.until(() => !this.isHeld || this.isAborted);
+      await this.waitUntil(() => !this.isHeld || this.isAborted);
       this.progress.attributes([{ key: searchAttributes.paused, value: false }]);
       this.progress.enter(phase);
       this.throwIfAborted();
@@ -98,40 +142,35 @@ export class Oversight {
   }
 
   /**
-   * Asks for approval, with the policy's default after its timeout. Returns undefined once `interrupt` holds or after
-   * `recheckAfterMs`, so that the caller can check whether the question still makes sense; the question stays open
-   * until it is asked again or withdrawn.
+   * Asks for approval, with the policy's default after its timeout. Returns undefined once `interrupt` holds or time has
+   * passed, so that the caller can check whether the question still makes sense (people/questions-end-with-their-cause);
+   * it stays open until it is asked again or withdrawn.
    */
-  async askForApproval(
-    interrupt: () => boolean,
+  async ask(
     approval: ApprovalAsked,
-    { recheckAfterMs, ...question }: Question,
+    question: Question,
+    options: { readonly interrupt: () => boolean; readonly atMostMs?: number; readonly recheckEveryMs?: number },
   ): Promise<Consent | undefined> {
     this.throwIfAborted();
-    const { timeoutMs, onTimeout } = approval;
-    const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
+    const { interrupt, atMostMs = Number.POSITIVE_INFINITY, recheckEveryMs = recheckMs } = options;
+    this.until ??= workflowNow() + approval.timeoutMs;
+    const timeoutMs = Math.max(1, Math.min(this.until - workflowNow(), atMostMs));
+    const byDefault = approval.onTimeout === 'Approve' ? 'approved' : 'rejected';
     const until = workflowNow() + timeoutMs;
-    this.approval.open({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
-    this.progress.enter(awaitingApproval, {
-      waitingFor: `${questionText(question)} (${byDefault} if nobody answers)`,
-      until,
-    });
-    const over = (): boolean => this.approval.answer !== undefined || this.isAborted || interrupt();
-    const ms = Math.max(1, Math.min(timeoutMs, recheckAfterMs ?? timeoutMs));
-    const inTime = await this.waits.until(over, ms, `approval; ${byDefault} if nobody answers`);
-    const given = this.approval.answer;
-    const isRecheck = inTime || recheckAfterMs !== undefined;
-    if (given === undefined && isRecheck && !this.isAborted) return undefined;
-    this.approval.close();
+    this.open({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
+    const waitingFor = `${questionText(question)} (${byDefault} if nobody answers)`;
+    this.progress.enter('awaiting approval', { waitingFor, until });
+    const over = (): boolean => this.given !== undefined || this.isAborted || interrupt();
+    const summary = `approval; ${byDefault} if nobody answers`;
+    const inTime = await this.waitUntil(over, Math.min(timeoutMs, recheckEveryMs), summary);
+    const { given } = this;
+    if (given === undefined && (inTime || timeoutMs > recheckEveryMs) && !this.isAborted) return undefined;
+    this.close();
     this.throwIfAborted();
+    this.until = undefined;
     const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
     this.progress.enter(consent.answer, { facts: { consent: consentText(consent) } });
     return consent;
-  }
-
-  /** Closes the question, because its cause is gone. Does nothing if there is none. */
-  withdrawQuestion(): void {
-    this.approval.withdraw();
   }
 
   /**
@@ -142,14 +181,22 @@ export class Oversight {
     ms: number,
     options: { readonly summary: string; readonly until: () => boolean; readonly question: AskedQuestion },
   ): Promise<Consent | undefined> {
-    this.approval.open(options.question);
-    const over = (): boolean => this.approval.answer !== undefined || options.until();
+    this.open(options.question);
+    const over = (): boolean => this.given !== undefined || options.until();
     try {
-      await this.waits.until(over, Math.max(1, ms), options.summary);
-      return this.approval.answer;
+      await this.waitUntil(over, Math.max(1, ms), options.summary);
+      return this.given;
     } finally {
-      this.approval.close();
+      this.close();
     }
+  }
+
+  /** Closes the question, because its cause is gone, and returns to the phase before it. Does nothing if there is none. */
+  withdrawQuestion(): void {
+    this.until = undefined;
+    if (this.question === undefined) return;
+    this.close();
+    this.progress.enter(this.phaseBefore);
   }
 
   /** A durable wait that people can cut short, and that ends when `until` holds. Throws after an abort. */
@@ -159,35 +206,246 @@ export class Oversight {
   ): Promise<WaitEnd> {
     this.throwIfAborted();
     const { summary, until, retryable = false } = options;
-    const end = await this.waits.wait(ms, { summary, until: () => this.isAborted || until?.() === true, retryable });
+    const waiting: NonNullable<Oversight['current']> = { retryable, end: undefined };
+    this.current = waiting;
+    const over = (): boolean => waiting.end !== undefined || this.isAborted || until?.() === true;
+    const inTime = await this.waitUntil(over, Math.max(1, ms), summary);
+    if (this.current === waiting) this.current = undefined;
     this.throwIfAborted();
-    return end;
+    return waiting.end ?? (inTime ? 'met' : 'elapsed');
   }
 
   /** From here on orders to abort or hold are refused. */
   passPointOfNoReturn(): void {
-    this.accepted.passPointOfNoReturn();
+    this.stage = 'draining';
   }
 
   /** The irreversible step was not taken after all: orders to abort or hold are accepted again. */
   becomeRevocable(): void {
-    this.accepted.becomeRevocable();
+    if (this.stage === 'draining') this.stage = 'revocable';
   }
 
   /** Ends the run as an abort does, for other orders with that effect. */
   abortBy(order: Order): void {
-    this.accepted.abort(order);
+    this.abortedBy = order;
   }
 
   /** From here on every order is refused. */
   finish(): void {
-    this.accepted.finish();
-    this.approval.close();
+    this.stage = 'finished';
+    this.close();
   }
 
   throwIfAborted(): void {
-    this.accepted.throwIfAborted();
+    if (this.abortedBy === undefined) return;
+    const { actor, reason } = this.abortedBy;
+    const message = `aborted by ${withReason(actor, reason)}`;
+    throw ApplicationFailure.create({ type: aborted, message, nonRetryable: true });
   }
+
+  /** Opens a question, or continues the open one. */
+  private open(question: AskedQuestion): void {
+    const isOpen = this.question !== undefined;
+    this.question = question;
+    this.progress.setQuestion(question);
+    if (isOpen) return;
+    this.given = undefined;
+    this.phaseBefore = this.progress.phase;
+    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
+  }
+
+  private close(): void {
+    if (this.question === undefined) return;
+    this.question = undefined;
+    this.progress.setQuestion(undefined);
+    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
+  }
+
+  /** Waits for the condition, at most for `ms`; returns whether it holds. */
+  private async waitUntil(over: () => boolean, ms?: number, summary = ''): Promise<boolean> {
+    this.waitedFor = over;
+    try {
+      if (ms !== undefined) return await condition(over, ms, { summary });
+      await condition(over);
+      return true;
+    } finally {
+      this.waitedFor = undefined;
+    }
+  }
+
+  private handleOrders(): void {
+    const { progress } = this;
+    const take = <Payload extends Partial<Order>>(
+      signal: SignalDefinition<[Payload]>,
+      update: UpdateDefinition<Explanation, [Payload]>,
+      { check, act, isOfPeople = true }: OrderHandler<Payload>,
+    ): void => {
+      const checkFully = (order: Payload): void => {
+        checkActor(order);
+        check(order);
+      };
+      const checkSignal = isOfPeople ? checkFully : check;
+      setSignalHandler(signal, (order) =>
+        handleOrderSignal(progress, signal.name, { check: () => checkSignal(order), act: () => act(order) }),
+      );
+      setUpdateHandler(update, (order) => this.answered(() => act(order)), checkFully);
+    };
+    take(approveSignal, approveUpdate, {
+      check: (order) => this.checkApprove(order),
+      act: (order) => this.answerWith('approved', order),
+    });
+    take(rejectSignal, rejectUpdate, {
+      check: () => this.checkAnswer(),
+      act: (order) => this.answerWith('rejected', order),
+    });
+    take(abortSignal, abortUpdate, {
+      check: () => this.checkRevocable('abort'),
+      act: (order) => this.abort(order),
+    });
+    take(retrySignal, retryUpdate, {
+      check: () => this.checkRetry(),
+      act: (order) => this.retry(order),
+    });
+    take(holdSignal, holdUpdate, {
+      check: (order) => this.checkHold(order),
+      act: (order) => this.hold(order),
+    });
+    take(expediteSignal, expediteUpdate, {
+      check: (order) => this.checkExpedite(order),
+      act: (order) => this.expedite(order),
+      isOfPeople: false,
+    });
+  }
+
+  /**
+   * Carries out an order and returns the state of the workflow after the step that the order caused: if it ends the
+   * current wait, after the workflow has continued.
+   */
+  private async answered(act: () => void): Promise<Explanation> {
+    const { phase, waitingFor } = this.progress.explanation;
+    act();
+    const over = this.waitedFor;
+    const isOver = over?.() === true;
+    if (isOver) await condition(() => this.waitedFor !== over);
+    const after = this.progress.explanation;
+    if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
+    // The workflow has not shown its next phase yet, and no longer waits for what it showed before.
+    if (this.isAborted) return { phase: 'aborted', facts: after.facts };
+    return isOver ? { phase: this.stage === 'revocable' ? 'goes on' : phase, facts: after.facts } : after;
+  }
+
+  private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): void {
+    const broken = this.question?.breaks;
+    if (broken !== undefined && force === true)
+      this.progress.addFacts({ 'force ordered by': `${withReason(actor, reason)}: ${broken}` });
+    this.given = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  private hold(order: HoldOrder): void {
+    const before = this.isHeld;
+    this.holder = order.on ? order : undefined;
+    if (this.isHeld !== before) this.options.onHold?.(order);
+    const by = withReason(order.actor, order.reason);
+    this.progress.addFacts({ 'held by': order.on ? by : undefined, 'released by': order.on ? undefined : by });
+  }
+
+  private abort(order: Order): void {
+    this.abortBy(order);
+    this.progress.addFacts({ 'aborted by': withReason(order.actor, order.reason) });
+  }
+
+  private retry(order: Order): void {
+    this.progress.addFacts({ 'tried again by': withReason(order.actor, order.reason) });
+    if (this.current?.retryable === true) this.current.end = 'retried';
+    this.options.onRetry?.(order);
+  }
+
+  private expedite(order: ExpediteOrder = {}): void {
+    const by = withReason(order.actor ?? 'another disruption', order.reason);
+    const broken = order.actor === undefined ? undefined : this.options.breaks?.(order);
+    const forced = broken === undefined ? {} : { 'force ordered by': `${by}: ${broken}` };
+    this.progress.addFacts({ 'expedited by': by, ...forced });
+    if (this.current !== undefined) this.current.end = 'expedited';
+    this.options.onExpedite?.(order);
+  }
+
+  private checkOpen(): void {
+    if (this.abortedBy !== undefined) {
+      const { actor, reason } = this.abortedBy;
+      throw refuse(refusals.abortedAlready, `${withReason(actor, reason)} aborted it already`);
+    }
+    if (this.stage === 'finished') throw refuse(refusals.finished, `it is over: ${this.progress.phase}`);
+  }
+
+  private checkRevocable(order: string): void {
+    this.checkOpen();
+    if (this.stage === 'draining')
+      throw refuse(refusals.tooLate, `too late to ${order}: ${this.progress.phase}, which cannot be undone`);
+  }
+
+  private checkAnswer(): void {
+    this.checkOpen();
+    if (this.question === undefined)
+      throw refuse(refusals.nothingToApprove, `nothing awaits approval: the phase is ${this.progress.phase}`);
+    if (this.given !== undefined)
+      throw refuse(refusals.nothingToApprove, `${this.given.answer} by ${this.given.by} already`);
+  }
+
+  /** An approval that ends the protection of pods needs `force` (people/yes-that-breaks-protection). */
+  private checkApprove(order: Order): void {
+    this.checkAnswer();
+    const broken = this.question?.breaks;
+    if (broken !== undefined) checkForce('approve', order, broken);
+  }
+
+  private checkHold({ on }: HoldOrder): void {
+    if (typeof on !== 'boolean')
+      throw refuse(refusals.invalid, `on is ${JSON.stringify(on)}: true to hold, false to release`);
+    this.checkRevocable(on ? 'hold' : 'release');
+    const { holder } = this;
+    if (on && holder !== undefined)
+      throw refuse(refusals.heldAlready, `${withReason(holder.actor, holder.reason)} holds it already`);
+    if (!on && holder === undefined) throw refuse(refusals.nothingHeld, 'nobody holds it');
+  }
+
+  private checkRetry(): void {
+    this.checkOpen();
+    if (this.current?.retryable === true || this.options.onRetry !== undefined) return;
+    throw refuse(refusals.nothingToRetry, `nothing waits to be tried again: the phase is ${this.progress.phase}`);
+  }
+
+  private checkExpedite(order?: ExpediteOrder): void {
+    const wrong = expediteShape(order, '');
+    if (wrong !== undefined) throw refuse(refusals.invalid, wrong);
+    for (const field of ['deadline', 'instanceEndsAt'] as const) checkTime(field, order?.[field]);
+    this.checkOpen();
+    if (this.current === undefined && this.options.onExpedite === undefined) {
+      const why = `nothing waits that could be expedited: the phase is ${this.progress.phase}`;
+      throw refuse(refusals.nothingToExpedite, why);
+    }
+    // An order from a person, or without a time, must confirm that protection ends; those of other workflows carry a time.
+    const { actor, deadline, instanceEndsAt } = order ?? {};
+    const isPerson = actor !== undefined || (deadline ?? instanceEndsAt) === undefined;
+    const broken = isPerson ? this.options.breaks?.(order ?? {}) : undefined;
+    if (broken !== undefined) checkForce('expedite', order ?? {}, broken);
+  }
+}
+
+/** Runs a workflow that people can abort, and then `release`, in every case except continue-as-new. */
+export function overseen<T>(workflow: {
+  readonly run: () => Promise<T>;
+  readonly aborted: (why: string) => T | Promise<T>;
+  readonly release: () => Promise<void>;
+}): Promise<T> {
+  const work = async (): Promise<T> => {
+    try {
+      return await workflow.run();
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return workflow.aborted(error.message);
+    }
+  };
+  return withRelease(work, () => workflow.release());
 }
 
 /** Waits until all updates are answered: Temporal would drop the answers at the end of the run. */

@@ -3,13 +3,11 @@ import type { ResolvedRepairStep, RepairView } from '../../activities/repair/con
 import { workflowNow } from '../clock.js';
 import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
-import { isAborted } from '../people/accepted-orders.js';
-import { ordersAnswered, Oversight } from '../people/oversight.js';
+import { ordersAnswered, Oversight, overseen } from '../people/oversight.js';
 import { consentText, type Question } from '../people/consent.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { isContinueAsNewDue, withRelease } from '../history-limit.js';
-import { ApprovalQuestion } from '../people/approval-question.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
@@ -33,15 +31,11 @@ type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
  */
 export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
   const repair = new Repair(input);
-  const work = async (): Promise<RepairNodeResult> => {
-    try {
-      return await repair.run();
-    } catch (error) {
-      if (!isAborted(error)) throw error;
-      return repair.decline(error.message);
-    }
-  };
-  return withRelease(work, () => repair.release());
+  return overseen({
+    run: () => repair.run(),
+    aborted: (why) => repair.decline(why),
+    release: () => repair.release(),
+  });
 }
 
 class Repair {
@@ -49,7 +43,6 @@ class Repair {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement;
-  private readonly question: ApprovalQuestion;
   private readonly steps: string[] = [];
   private changed = false;
   private readonly turn: Turn;
@@ -82,7 +75,6 @@ class Repair {
     this.oversight = new Oversight(this.progress);
     const { progress, oversight, replacement } = this;
     this.turn = new Turn({ cluster, progress, oversight, replacement: () => replacement });
-    this.question = new ApprovalQuestion(this.oversight);
   }
 
   async run(): Promise<RepairNodeResult> {
@@ -110,12 +102,12 @@ class Repair {
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
       this.changed = false;
       const interrupt = (): boolean => this.changed;
-      const consent = await this.question.ask(asked.approval, repairQuestion(asked), { interrupt });
+      const consent = await this.oversight.ask(asked.approval, repairQuestion(asked), { interrupt });
       if (consent?.answer === 'rejected') return this.decline(consentText(consent));
       this.agreed = consent !== undefined;
       if (this.agreed) return undefined;
       const view = await this.inspect();
-      if (view.state !== 'unhealthy' || view.approval === undefined) this.question.withdraw();
+      if (view.state !== 'unhealthy' || view.approval === undefined) this.oversight.withdrawQuestion();
       if (view.state !== 'unhealthy') return this.endOf(view);
       asked = view;
     }

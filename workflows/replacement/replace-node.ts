@@ -1,11 +1,10 @@
 import { continueAsNew } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
-import { isContinueAsNewDue, withRelease } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes, withdrawSignal } from '../messages.js';
-import { isAborted } from '../people/accepted-orders.js';
-import { ordersAnswered, Oversight } from '../people/oversight.js';
+import { ordersAnswered, Oversight, overseen } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from './replacement.js';
@@ -19,15 +18,11 @@ import { ViaProvision } from './via-provision.js';
  */
 export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
   const run = new ReplaceNodeRun(input);
-  const work = async (): Promise<ReplaceNodeResult> => {
-    try {
-      return await run.run();
-    } catch (error) {
-      if (!isAborted(error)) throw error;
-      return run.end('aborted', error.message);
-    }
-  };
-  return withRelease(work, () => run.release());
+  return overseen({
+    run: () => run.run(),
+    aborted: (why) => run.end('aborted', why),
+    release: () => run.release(),
+  });
 }
 
 class ReplaceNodeRun {

@@ -121,7 +121,7 @@ class Termination {
     // Its attempts fail until the instance is gone: a retry is one action of Temporal Cloud, a timer and a call are two.
     if (providerId === undefined) this.progress.enter('finishing');
     else this.progress.enter('terminating the instance', { waitingFor: providerId });
-    await this.activities.kube.finishTermination.executeWithOptions({ summary: providerId ?? claim.name }, [
+    await this.activities.cloud.finishTermination.executeWithOptions({ summary: providerId ?? claim.name }, [
       {
         ...{ claim, reason },
         ...(providerId === undefined ? {} : { providerId }),
