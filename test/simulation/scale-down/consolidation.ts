@@ -36,10 +36,13 @@ export async function carryOut(
   const targets = [...(decision?.targets ?? []), ...launched];
   const names = targets.map(({ node }) => node);
   const claims = valid.map(({ claim }) => claim);
-  if (decision?.steers === true) await steerPods(world.deps, { claims, targets: names });
+  const steer = async (to: readonly string[]): Promise<void> => {
+    if (decision?.steers === true) await steerPods(world.deps, { claims, targets: to });
+  };
+  await steer(names);
   for (const { node, claim } of valid) await beginEnd(world, claim.name, node);
   await Promise.all(valid.map(({ node, claim }) => terminate(world, claim.name, node)));
-  if (decision?.steers === true) await steerPods(world.deps, { claims, targets: [] });
+  await steer([]);
   for (const { node } of valid) provision.deleting.delete(node);
   return { outcome: 'done', targets };
 }
