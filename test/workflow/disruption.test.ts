@@ -1,13 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import {
-  explainQuery,
-  pauseSignal,
-  phaseQuery,
-  resumeSignal,
-  runningQuery,
-} from '../../workflows/messages.js';
+import { explainQuery, pauseSignal, phaseQuery, resumeSignal, runningQuery } from '../../workflows/messages.js';
 import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
