@@ -1,5 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
+import { finished } from 'node:stream/promises';
+import { createSecureContext } from 'node:tls';
+import { urlToHttpOptions } from 'node:url';
 import { DomainError } from '../core/failures.js';
 
 /** Certificates and authentication of a connection. */
@@ -126,14 +129,20 @@ interface Sender {
 
 function createSender(connection: Connection, options: TransportOptions): Sender {
   const secure = connection.server.startsWith('https:');
+  const server = new URL(connection.server);
+  const target = urlToHttpOptions(server);
+  const prefix = server.pathname.replace(/\/$/, '');
   let agents: Agents | undefined;
   const agentsFor = (tls: Credentials['tls']): Agents => {
     if (agents === undefined || !sameTls(agents.tls, tls)) {
       const Agent = secure ? https.Agent : http.Agent;
+      // Certificates are parsed once, and are no part of the key by which the agent finds a connection for each request.
+      const parsed = { ca: undefined, cert: undefined, key: undefined, passphrase: undefined };
+      const own = secure ? { ...tls, ...parsed, secureContext: createSecureContext(tls) } : {};
       agents = {
         tls,
-        requests: new Agent({ ...tls, keepAlive: true, keepAliveMsecs: keepAliveProbeMs, maxSockets: 64 }),
-        streams: new Agent({ ...tls, keepAlive: false }),
+        requests: new Agent({ ...own, keepAlive: true, keepAliveMsecs: keepAliveProbeMs, maxSockets: 64 }),
+        streams: new Agent({ ...own, keepAlive: false }),
       };
     }
     return agents;
@@ -144,7 +153,9 @@ function createSender(connection: Connection, options: TransportOptions): Sender
     const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
     const timeout = use === 'streams' ? options.idleTimeoutMs : options.requestTimeoutMs;
     return new Promise((resolve, reject) => {
-      const request = (secure ? https : http).request(connection.server + call.path, {
+      const request = (secure ? https : http).request({
+        ...target,
+        path: prefix + call.path,
         method: call.method,
         agent: credentials.agent ?? agentsFor(credentials.tls)[use],
         signal: call.signal,
@@ -184,7 +195,8 @@ function unavailable(server: string, error: unknown): DomainError {
 
 async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  response.on('data', (chunk: Buffer) => void chunks.push(chunk));
+  await finished(response);
   const retryAfter = Number(response.headers['retry-after']);
   const date = Date.parse(response.headers.date ?? '');
   return {
