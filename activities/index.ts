@@ -75,6 +75,8 @@ function withHeartbeats<T extends object>(activities: T): T {
         name,
         async (input: unknown): Promise<unknown> => {
           const context = Context.current();
+          // A local activity belongs to its workflow task, which has a heartbeat of its own.
+          if (context.info.isLocal) return activity(input);
           const beats = setInterval(() => context.heartbeat(progressOf(context)), heartbeatMs);
           try {
             return await activity(input);

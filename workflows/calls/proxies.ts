@@ -98,7 +98,7 @@ export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefi
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
-    local: proxyLocalActivities<LaunchActivities>({ startToCloseTimeout: '4 seconds', retry: { maximumAttempts: 1 } }),
+    local: proxyLocalActivities<LaunchActivities>({ startToCloseTimeout: '1 minute', retry: { maximumAttempts: 1 } }),
   };
 }
 
