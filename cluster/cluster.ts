@@ -1,7 +1,7 @@
 import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { Node, Pod } from '../api/kubernetes.js';
+import type { Node, Pod, PodSpec } from '../api/kubernetes.js';
 import { finalizers, labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { parseResources, type Resources } from '../core/quantities.js';
@@ -204,8 +204,18 @@ export function unpricedView(cache: ClusterCache, claim: NodeClaim): NodeView {
 
 const quantities = new QuantityReader();
 
+/** Computes once for pods with equal specs, which share their containers in the cache (kube/slim.ts). */
+export function oncePerSpec<T>(compute: (spec: PodSpec) => T): (pod: Pod) => T {
+  const known = new WeakMap<object, { readonly value: T }>();
+  return ({ spec }) => {
+    let found = known.get(spec.containers);
+    if (found === undefined) known.set(spec.containers, (found = { value: compute(spec) }));
+    return found.value;
+  };
+}
+
 /** What a pod requests; nothing if its quantities cannot be read. */
-export const requestsOf = ({ spec }: Pod): ReadonlyMap<string, number> => readableRequests(spec, quantities);
+export const requestsOf = oncePerSpec((spec): ReadonlyMap<string, number> => readableRequests(spec, quantities));
 
 /** What the node's pods leave of its allocatable resources; computed once until a pod or the node changes. */
 export function unrequestedOf(

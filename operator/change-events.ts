@@ -2,69 +2,134 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
 import { annotations } from '../api/labels.js';
+import { waitOf } from '../cluster/disruption-wait.js';
+import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { labelsOf, poolText } from '../cluster/node-labels.js';
+import { scopeOfPause } from '../cluster/pauses.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
 import { timeText } from '../core/time.js';
 import { regarding, type EventSubject } from '../core/events.js';
 import type { OperatorContext } from './context.js';
-import { isDeleting } from '../core/names.js';
+import { isDeleting, nameOf } from '../core/names.js';
+import { pauseScopeText } from '../core/pause-scope.js';
+import type { ClusterCache } from '../kube/port.js';
 
-type Context = Pick<OperatorContext, 'cache' | 'events'>;
+/** What happened to an object, as the page shows it; what is news on the object itself is also an event. */
+export interface Change {
+  readonly kind:
+    'launch' | 'ready' | 'drift' | 'interruption' | 'wait' | 'drain' | 'gone' | 'pause' | 'resume' | 'answer';
+  /** In words. */
+  readonly what: string;
+  /** A node, a NodePool, or the scope of a pause. */
+  readonly subject: string;
+  /** A person; empty for Stowage. */
+  readonly by: string;
+  readonly event?: {
+    readonly regarding: EventSubject;
+    readonly type: 'Normal' | 'Warning';
+    readonly reason: string;
+  };
+}
+
+/** Publishes events for changes of objects that would otherwise only be visible on the object (events/of-people, events/of-nodes). */
+export const publishChanges = ({ cache, events }: Pick<OperatorContext, 'cache' | 'events'>): (() => void) =>
+  followChanges(cache, ({ event, what: message }) => {
+    if (event === undefined) return;
+    const { kind, name } = event.regarding;
+    events.publish({ ...event, message, dedupeBy: [kind, name, message] });
+  });
 
 /**
- * Publishes events for changes of objects that would otherwise only be visible on the object (events/of-people,
- * events/of-nodes): pauses, refusals, launches and terminations. States that existed before this process started are
- * not published.
+ * Calls `publish` for pauses, refusals, launches, terminations and what else happens to NodeClaims from now on, not for
+ * states that existed before. Returns a function that stops it.
  */
-export function publishChanges({ cache, events }: Context): () => void {
-  const publish = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
-    events.publish({ regarding: subject, type, reason, message, dedupeBy: [subject.kind, subject.name, message] });
+export function followChanges(cache: ClusterCache, publish: (change: Change) => void): () => void {
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
-      if (type !== 'modified' || previous === undefined) return;
-      for (const [kind, reason, message] of claimEvents(previous, object))
-        publish(regarding('NodeClaim', object.metadata), kind, reason, message);
+      if (!cache.synced) return;
+      const subject = object.status?.nodeName ?? nameOf(object);
+      for (const change of claimChanges(type, object, previous)) publish({ subject, by: '', ...change });
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type !== 'modified' || previous === undefined || isStopped(previous) === isStopped(object)) return;
-      const pool = regarding('NodePool', object.metadata);
-      if (isStopped(object)) publish(pool, 'Warning', 'RolloutStopped', 'Its rollout was stopped: drifted nodes stay');
-      else publish(pool, 'Normal', 'RolloutMayBegin', `Its rollout may begin again${reconsideredBy(object)}`);
+      const what = isStopped(object)
+        ? 'Its rollout was stopped: drifted nodes stay'
+        : `Its rollout may begin again${reconsideredBy(object)}`;
+      const event = isStopped(object)
+        ? ({ type: 'Warning', reason: 'RolloutStopped' } as const)
+        : ({ type: 'Normal', reason: 'RolloutMayBegin' } as const);
+      const about = regarding('NodePool', object.metadata);
+      publish({
+        kind: 'answer',
+        what,
+        subject: `NodePool ${about.name}`,
+        by: '',
+        event: { ...event, regarding: about },
+      });
     }),
-    cache.on('DisruptionPause', ({ type, object }) => {
-      const subject = subjectOf(object);
+    cache.on('DisruptionPause', ({ type, object, previous }) => {
+      // A pause whose status was written is none anew.
+      if (!cache.synced || (type === 'modified' && previous?.metadata.generation === object.metadata.generation))
+        return;
+      const about = { regarding: subjectOf(object), type: 'Normal' } as const;
+      const subject = pauseScopeText(scopeOfPause(object.spec.scope));
       if (type === 'deleted')
-        publish(subject, 'Normal', 'DisruptionResumed', `${scopeText(object)} is no longer paused`);
-      else publish(subject, 'Normal', 'DisruptionPaused', `${scopeText(object)} is paused${pauseText(object)}`);
+        publish({
+          ...{ kind: 'resume', what: `${scopeText(object)} is no longer paused`, subject, by: '' },
+          event: { ...about, reason: 'DisruptionResumed' },
+        });
+      else
+        publish({
+          ...{ kind: 'pause', what: `${scopeText(object)} is paused${pauseText(object)}`, subject },
+          ...{ by: object.spec.requestedBy ?? '', event: { ...about, reason: 'DisruptionPaused' } },
+        });
     }),
   ];
   return () => stops.forEach((stop) => stop());
 }
 
-type ObjectEvent = readonly [type: 'Normal' | 'Warning', reason: string, message: string];
+type ClaimChange = Pick<Change, 'kind' | 'what' | 'event'>;
 
-function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] {
-  const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
+function claimChanges(type: string, now: NodeClaim, before: NodeClaim | undefined): readonly ClaimChange[] {
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
-  const what =
+  if (type === 'added') return [{ kind: 'launch', what: `Created for ${poolText(nodePool)}` }];
+  if (type === 'deleted') return [{ kind: 'gone', what: 'Gone' }];
+  if (before === undefined) return [];
+  const about = { regarding: regarding('NodeClaim', now.metadata), type: 'Normal' } as const;
+  const became = (condition: string): boolean =>
+    !isTrue(before.status?.conditions, condition) && isTrue(now.status?.conditions, condition);
+  const machine =
     instanceType === '' ? 'an instance that was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
-  const events: ObjectEvent[] = [];
-  if (!launched(before) && launched(now))
-    events.push(['Normal', 'Launched', `Launched ${what} for ${poolText(nodePool)}`]);
-  if (!isDeleting(before) && isDeleting(now))
-    events.push(['Normal', 'Terminating', `Terminating ${what} of ${poolText(nodePool)}`]);
-  events.push(
-    ...refusalEvents([before, now], annotations.expirationDeclined, 'Expiration', [
-      'It does not expire',
-      'It expires again',
-    ]),
-    ...refusalEvents([before, now], annotations.repairDeclined, 'Repair', [
-      'It is not repaired',
-      'Its repair may be proposed again',
-    ]),
-  );
-  return events;
+  const [note, wait] = [interruptionNoteOf(now), waitOf(now)];
+  const answers = (
+    [
+      ['expirationDeclined', 'Expiration', ['It does not expire', 'It expires again']],
+      ['repairDeclined', 'Repair', ['It is not repaired', 'Its repair may be proposed again']],
+    ] as const
+  ).flatMap(([annotation, what, texts]) => refusalEvents([before, now], annotations[annotation], what, texts));
+  const changes: readonly (ClaimChange | false)[] = [
+    note !== undefined &&
+      interruptionNoteOf(before) === undefined && {
+        kind: 'interruption',
+        what: `Interruption announced: ${note.kind.replaceAll('_', ' ')}`,
+      },
+    became('Launched') && {
+      ...{ kind: 'launch', what: `Launched ${machine} for ${poolText(nodePool)}` },
+      event: { ...about, reason: 'Launched' },
+    },
+    !isDeleting(before) &&
+      isDeleting(now) && {
+        ...{ kind: 'drain', what: `Terminating ${machine} of ${poolText(nodePool)}` },
+        event: { ...about, reason: 'Terminating' },
+      },
+    became('Initialized') && { kind: 'ready', what: 'Ready for pods' },
+    became('Drifted') && { kind: 'drift', what: 'Drifted' },
+    wait !== undefined &&
+      wait.why !== waitOf(before)?.why && { kind: 'wait', what: `${wait.reason} waits: ${wait.why}` },
+    ...answers.map(([reason, what]): ClaimChange => ({ kind: 'answer', what, event: { ...about, reason } })),
+  ];
+  return changes.filter((change) => change !== false);
 }
 
 /** Events for a refusal by a user with its reason, and for its withdrawal. */
@@ -73,12 +138,11 @@ function refusalEvents(
   annotation: string,
   what: string,
   [declined, again]: readonly [string, string],
-): ObjectEvent[] {
+): (readonly [reason: string, message: string])[] {
   const whyIn = ({ metadata }: NodeClaim): string | undefined => lookUp(metadata.annotations, annotation);
   const [was, is] = [whyIn(before), whyIn(now)];
-  if (is !== undefined && was === undefined) return [['Normal', `${what}Declined`, `${declined}: ${is}`]];
-  if (is === undefined && was !== undefined)
-    return [['Normal', `${what}Reconsidered`, `${again}${reconsideredBy(now)}`]];
+  if (is !== undefined && was === undefined) return [[`${what}Declined`, `${declined}: ${is}`]];
+  if (is === undefined && was !== undefined) return [[`${what}Reconsidered`, `${again}${reconsideredBy(now)}`]];
   return [];
 }
 

@@ -1,7 +1,7 @@
 import type { PageDeps } from './read-snapshot.js';
 import { type EngineState, problemText, readEngine, readSnapshot } from './read-snapshot.js';
 import { PageNodes, pricesByPool } from './nodes.js';
-import { publishedDecisions } from './decisions.js';
+import { followChanges } from '../../operator/change-events.js';
 import { messageOf } from '../../core/error-message.js';
 import type { PageChange, PageDecision, PageNode, PagePoint, PageSnapshot } from './snapshot.js';
 
@@ -41,8 +41,8 @@ export class LivePage {
   start(signal: AbortSignal): void {
     const { log } = this.deps;
     const fail = (error: unknown): void => log.warn({ error: messageOf(error) }, 'the page cannot be updated');
-    const stopDecisions = publishedDecisions(this.deps, (decision) => {
-      this.decisions.unshift(decision);
+    const stopDecisions = followChanges(this.deps.cache, ({ kind, what, subject, by }) => {
+      this.decisions.unshift({ at: this.deps.now(), kind, what, subject, by });
       this.decisions.length = Math.min(this.decisions.length, mostDecisions);
     });
     const stops = drawn.map((kind) => this.deps.cache.on(kind, () => (this.isChanged = true)));

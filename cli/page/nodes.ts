@@ -1,6 +1,7 @@
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
+import { requestsOf } from '../../cluster/cluster.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
 import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { labelsOf } from '../../cluster/node-labels.js';
@@ -14,7 +15,6 @@ import { controllerOf, kindOf } from '../../core/owners.js';
 import { isNodeBound, isTerminal } from '../../core/pods.js';
 import { parseResources } from '../../core/quantities.js';
 import { hasTaint } from '../../core/taints.js';
-import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { isDeleting } from '../../core/names.js';
 import { launchStateOf } from '../status-objects.js';
 import type { Amounts, PageNode } from './snapshot.js';
@@ -42,9 +42,6 @@ const mostWorkloads = 20_000;
 export class PageNodes {
   readonly workloads: string[] = [];
   private readonly index = new Map<string, number>();
-  private readonly quantities = new QuantityReader();
-  /** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
-  private readonly sizes = new WeakMap<object, Amounts>();
 
   /** Nodes as `viewsWith` gives them; a price of 0 is not known. */
   read(views: readonly DrawnNode[], pauses: readonly Pause[]): PageNode[] {
@@ -78,7 +75,7 @@ export class PageNodes {
     const equal = new Map<string, PageNode['pods'][number]>();
     for (const pod of pods) {
       if (isTerminal(pod)) continue;
-      const size = this.sizeOf(pod);
+      const size = amountsOf(requestsOf(pod));
       if (isNodeBound(pod)) {
         for (let i = 0; i < 3; i++) daemons[i]! += size[i]!;
         continue;
@@ -90,15 +87,6 @@ export class PageNodes {
       else known[1] += 1;
     }
     return { daemons, pods: [...equal.values()].sort((a, b) => a[0] - b[0] || b[2] - a[2]) };
-  }
-
-  sizeOf({ spec }: Pod): Amounts {
-    let known = this.sizes.get(spec.containers);
-    if (known === undefined) {
-      known = amountsOf(podRequests(spec, this.quantities));
-      this.sizes.set(spec.containers, known);
-    }
-    return known;
   }
 
   private workloadOf(pod: Pod): number {
@@ -139,14 +127,13 @@ function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
 
 /** The pods of a node with their requests, largest first. */
 export function nodePods({ cache }: Pick<ClusterDeps, 'cache'>, node: string): readonly object[] {
-  const pages = new PageNodes();
   return cache
     .podsOnNode(node)
     .filter((pod) => !isTerminal(pod))
     .map((pod) => ({
       name: `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name ?? ''}`,
       workload: workloadName(pod),
-      requests: pages.sizeOf(pod),
+      requests: amountsOf(requestsOf(pod)),
       isDaemon: isNodeBound(pod),
     }))
     .sort((a, b) => b.requests[0] - a.requests[0]);

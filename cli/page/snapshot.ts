@@ -109,7 +109,18 @@ const pageSavings = z.object({
   measuredRealisedPerHour: dollars,
 });
 
-const decisionKinds = ['launch', 'ready', 'drift', 'interruption', 'wait', 'drain', 'gone', 'pause', 'resume'] as const;
+const decisionKinds = [
+  'launch',
+  'ready',
+  'drift',
+  'interruption',
+  'wait',
+  'drain',
+  'gone',
+  'pause',
+  'resume',
+  'answer',
+] as const;
 
 const pageDecision = z.object({
   at: milliseconds,

@@ -1,12 +1,20 @@
-import type { Node, Pod, PodSpec } from '../../api/kubernetes.js';
+import type { Node, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { cataloguesOf, managedClaims, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
+import {
+  cataloguesOf,
+  managedClaims,
+  managedPools,
+  nodePrices,
+  oncePerSpec,
+  requestsOf,
+  viewsWith,
+} from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../../activities/deps.js';
 import { withOverlays } from '../../cluster/overlays.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isOwnedBy, isTerminal } from '../../core/pods.js';
-import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { QuantityReader, readableRequests } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';
 import { nameOf, isDeleting } from '../../core/names.js';
 
@@ -112,40 +120,26 @@ function nodesOf(deps: ActivityDeps): readonly (readonly [Node, Labels])[] {
 }
 
 function sumPods({ cache }: ActivityDeps): ReadonlyMap<string, PodSums> {
-  const measure = measuring();
   return new Map(
     cache.all('Node').map(({ metadata }) => {
       const name = metadata.name ?? '';
       const live = cache.podsOnNode(name).filter((pod) => !isTerminal(pod));
       const daemons = live.filter((pod) => isOwnedBy(pod, 'DaemonSet.apps'));
-      const all = (pods: readonly Pod[], what: 'requests' | 'limits'): Amounts =>
-        sum(pods.map(({ spec }) => measure(spec)[what]));
       return [
         name,
         {
-          requests: all(live, 'requests'),
-          limits: all(live, 'limits'),
-          daemonRequests: all(daemons, 'requests'),
-          daemonLimits: all(daemons, 'limits'),
+          requests: sum(live.map(requestsOf)),
+          limits: sum(live.map(limitsOf)),
+          daemonRequests: sum(daemons.map(requestsOf)),
+          daemonLimits: sum(daemons.map(limitsOf)),
         },
       ];
     }),
   );
 }
 
-/** Pods with equal specs share their containers in the cache (kube/slim.ts): each spec is computed once. */
-function measuring(): (spec: PodSpec) => { readonly requests: Amounts; readonly limits: Amounts } {
-  const reader = new QuantityReader();
-  const known = new Map<unknown, { requests: Amounts; limits: Amounts }>();
-  return (spec) => {
-    let found = known.get(spec.containers);
-    if (found === undefined) {
-      found = { requests: podRequests(spec, reader), limits: podRequests(limitsOnly(spec), reader) };
-      known.set(spec.containers, found);
-    }
-    return found;
-  };
-}
+const quantities = new QuantityReader();
+const limitsOf = oncePerSpec((spec) => readableRequests(limitsOnly(spec), quantities));
 
 /** The same spec with its limits as requests. */
 function limitsOnly(spec: PodSpec): PodSpec {

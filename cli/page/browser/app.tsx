@@ -475,6 +475,7 @@ function Pool({ pool, page }: { readonly pool: PageSnapshot['pools'][number]; re
 function Decisions({ page }: { readonly page: PageSnapshot }) {
   if (isFile.value && page.decisions.length === 0) return null;
   const words = view.value.search.toLowerCase();
+  const nodes = new Set(page.nodes.map(({ name }) => name));
   const shown = page.decisions.filter(({ what, subject, by }) =>
     `${what} ${subject} ${by}`.toLowerCase().includes(words),
   );
@@ -488,19 +489,19 @@ function Decisions({ page }: { readonly page: PageSnapshot }) {
         </p>
       ) : null}
       <ol class="ticker">
-        {shown.map(({ at, kind, what, subject, by }) => (
+        {shown.map(({ at, kind, what, subject }) => (
           <li key={`${at} ${subject} ${what}`}>
             <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
             <span class={`kind ${kind}`}>{kind}</span>
             <span>
-              {kind === 'pause' || kind === 'resume' ? (
-                <b>{subject}</b>
-              ) : (
+              {kind === 'pause' || kind === 'resume' ? null : nodes.has(subject) ? (
                 <button class="link" onClick={() => show({ node: subject, pod: '' })}>
                   {subject}
                 </button>
+              ) : (
+                <b>{subject}</b>
               )}{' '}
-              {what} {by === '' ? '' : `by ${by}`}
+              {what}
             </span>
           </li>
         ))}
