@@ -35,19 +35,23 @@ const suffixes: Readonly<Record<string, number>> = {
 
 const form = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 
+/** Kubernetes cuts larger amounts. */
+const largest = 2 ** 63;
+const cut = (amount: number): number => Math.min(largest, Math.max(-largest, amount));
+
 /**
  * The value of a Kubernetes quantity such as `1500m`, `2Gi` or `1e3`, in its base unit (cores, bytes). Throws
  * `QuantityError` naming `field` if it cannot be parsed.
  */
 export function parseQuantity(quantity: string | number, field = 'quantity'): number {
   if (typeof quantity === 'number') {
-    if (Number.isFinite(quantity)) return quantity;
+    if (Number.isFinite(quantity)) return cut(quantity);
     throw new QuantityError(String(quantity), field);
   }
   const match = form.exec(quantity);
   if (match === null) throw new QuantityError(quantity, field);
   const scale = match[2] === undefined ? lookUp(suffixes, match[3] ?? '')! : 10 ** Number(match[2]);
-  return Number(match[1]) * scale;
+  return cut(Number(match[1]) * scale || 0);
 }
 
 const binary = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;

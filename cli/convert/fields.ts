@@ -124,6 +124,15 @@ export class Fields {
     this.notes.problem(new FieldError(this.at(name), 'a list', value));
   }
 
+  /** The items of a list that are objects, unread. */
+  records(name: string): readonly Record<string, unknown>[] | undefined {
+    return this.list(name)?.flatMap((item, i) => {
+      if (isRecord(item)) return [item];
+      this.notes.problem(new FieldError(`${this.at(name)}[${i}]`, 'an object', item));
+      return [];
+    });
+  }
+
   /** Each item of a list as an object. */
   objects(name: string): readonly Fields[] | undefined {
     return this.list(name)?.map((item, i) => Fields.of(item, `${this.at(name)}[${i}]`, this.notes));

@@ -277,12 +277,12 @@ function ubuntu(spec: Fields, terms: readonly unknown[] | undefined): Images {
 
 type Term = { readonly id?: string; readonly tags?: Tags };
 
-function listedTerms(spec: Fields, name: string): Term[] | undefined {
-  const terms = spec.list(name);
-  return terms === undefined || terms.length === 0 ? undefined : (terms as Term[]);
+function listedTerms(spec: Fields, name: string): readonly Term[] | undefined {
+  const terms = spec.records(name);
+  return terms === undefined || terms.length === 0 ? undefined : terms;
 }
 
-function subnetTerms(spec: Fields, version: OldVersion): Term[] {
+function subnetTerms(spec: Fields, version: OldVersion): readonly Term[] {
   const found = tagSelectorTerms(spec, 'subnetSelector');
   const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'subnetSelectorTerms') : found;
   if (terms !== undefined) return terms;
@@ -292,7 +292,7 @@ function subnetTerms(spec: Fields, version: OldVersion): Term[] {
 }
 
 /** A launch template contained the security groups: without it they are found by the same tags as subnets. */
-function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion): Term[] {
+function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion): readonly Term[] {
   const found = tagSelectorTerms(spec, 'securityGroupSelector');
   const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'securityGroupSelectorTerms') : found;
   if (terms !== undefined) return terms;

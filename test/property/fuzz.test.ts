@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { cutText } from '../../core/text.js';
-import { secret, targets, type Target } from './fuzz/targets.js';
+import { replacements } from './fuzz/mutations.js';
+import { readersOfObjects, secret, targets, type Target } from './fuzz/targets.js';
 
 /** Cases of the quickest readers; `STOWAGE_FUZZ_CASES=1000000` plays more. */
 const cases = Number(process.env['STOWAGE_FUZZ_CASES'] ?? 3000);
@@ -12,7 +13,7 @@ const longestMs = 1000;
 const longestMessage = 4000;
 
 /** Why the reader did wrong by the input; undefined if it read it, or refused it in words. */
-function wrongWith({ read, refusals }: Target, input: unknown): string | undefined {
+function wrongWith({ read, refusals }: Pick<Target, 'read' | 'refusals'>, input: unknown): string | undefined {
   const begun = process.cpuUsage();
   try {
     read(input);
@@ -71,5 +72,14 @@ describe('any outside input is parsed, or refused with a message, within a secon
     // Parsers quote their text in warnings.
     expect(warnings).not.toHaveBeenCalled();
     expect(Object.prototype).not.toHaveProperty('polluted');
+  });
+
+  test.each(readersOfObjects)('objects for $name, each field replaced by values of other types', (reader) => {
+    const wrong: string[] = [];
+    for (const { path, object } of replacements(reader.objects)) {
+      const why = wrongWith(reader, object);
+      if (why !== undefined) wrong.push(`${path}: ${why}`);
+    }
+    expect(wrong).toEqual([]);
   });
 });

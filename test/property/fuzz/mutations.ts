@@ -107,3 +107,35 @@ function alter(parent: Record<string, unknown>, field: string, { how, value, key
 function define(parent: object, field: string, value: unknown): void {
   Object.defineProperty(parent, field, { value, enumerable: true, configurable: true, writable: true });
 }
+
+/** Values of other types than a field has. */
+const others: readonly unknown[] = [null, true, -1, 1.5, '', '__proto__', [], [null, 1, 'a'], {}, { a: {} }];
+
+/** Each of `objects` with each field that no earlier one has, replaced by each value of another type. */
+export function* replacements(
+  objects: readonly unknown[],
+): Generator<{ readonly path: string; readonly object: unknown }> {
+  const seen = new Set<string>();
+  for (const object of objects) {
+    for (const path of pathsIn(object)) {
+      const shape = path.filter((step) => !/^\d+$/.test(step)).join('.');
+      if (path.length === 0 || seen.has(shape)) continue;
+      seen.add(shape);
+      for (const value of others) yield { path: path.join('.'), object: replaced(object, path, value) };
+    }
+  }
+}
+
+function* pathsIn(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+  yield path;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) yield* pathsIn(inner, [...path, name]);
+}
+
+function replaced(object: unknown, path: readonly string[], value: unknown): unknown {
+  const copy: unknown = structuredClone(object);
+  let parent = copy as Record<string, unknown>;
+  for (const step of path.slice(0, -1)) parent = parent[step] as Record<string, unknown>;
+  define(parent, path.at(-1)!, value);
+  return copy;
+}

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -13,6 +13,7 @@ import { disruptionPauses } from '../../../api/stowage/disruption-pause.js';
 import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
 import { exitStatus, UsageError } from '../../../cli/exit.js';
 import { failureOf } from '../../../cli/failure.js';
+import { convert } from '../../../cli/convert.js';
 import { convertObjects } from '../../../cli/convert/convert.js';
 import { loadObjects } from '../../../cli/objects/load.js';
 import { parseDocument, parseJson } from '../../../cli/objects/read-documents.js';
@@ -62,8 +63,9 @@ const refusals: readonly unknown[] = [
 ];
 
 const examples = ['nodepool.yaml', 'cluster.json'].flatMap((file) => documentsOf(join('examples', file)));
-const oldSamples = ['01-getting-started-v1alpha5'].flatMap((name) =>
-  documentsOf(join('cli/convert/testdata', `${name}.yaml`)),
+const oldFolder = 'cli/convert/testdata';
+const oldSamples = readdirSync(oldFolder).flatMap((name) =>
+  name.endsWith('.yaml') ? documentsOf(join(oldFolder, name)) : [],
 );
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-fuzz-'));
@@ -192,7 +194,10 @@ export const targets: readonly Target[] = [
   target({
     name: 'quantities',
     input: editedText('1', '100m', '1.5Gi', '2e3', '-1Ki', '0.5'),
-    read: (text) => parseQuantity(text),
+    read: (text) => {
+      const amount = parseQuantity(text);
+      if (!Number.isFinite(amount)) throw new Error(`read as ${amount}`);
+    },
     refusals: [QuantityError],
   }),
   target({
@@ -366,6 +371,25 @@ export const targets: readonly Target[] = [
     refusals: [UsageError],
     share: 50,
   }),
+];
+
+/** Readers of objects in files, and the objects whose fields are replaced one by one. */
+export const readersOfObjects: readonly (Pick<Target, 'name' | 'refusals'> & {
+  readonly objects: readonly unknown[];
+  readonly read: (object: unknown) => unknown;
+})[] = [
+  {
+    name: 'plan and consolidate',
+    objects: examples,
+    read: (object) => loadObjects([written(JSON.stringify(object))], () => undefined),
+    refusals: [UsageError],
+  },
+  {
+    name: 'convert',
+    objects: oldSamples,
+    read: (object) => convert([written(JSON.stringify(object))], { report: 'text' }),
+    refusals: [UsageError],
+  },
 ];
 
 function catalogue(): unknown[] {
