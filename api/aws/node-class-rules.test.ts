@@ -5,7 +5,6 @@ import { kubeletFields, understoodKubeletFields } from './kubelet-fields.js';
 import {
   amiAlias,
   ec2NodeClassKubeletVerdict,
-  ec2NodeClassWarnings,
   type Kubelet,
   kubeletVerdict,
   resolvedAmiFamily,
@@ -182,17 +181,5 @@ describe('EC2NodeClass rules', () => {
       ec2NodeClassKubeletVerdict(nodeClass({ ...patch, 'spec.amiSelectorTerms': [{ alias: 'bottlerocket@latest' }] }))
         ?.reason,
     ).toBe('UnsupportedKubeletConfiguration');
-  });
-
-  test('selector fields without effect give a warning', () => {
-    const terms = [{ id: 'subnet-1', tags: { Name: 'a' } }, { id: 'subnet-2' }];
-
-    expect(
-      ec2NodeClassWarnings(nodeClass({ 'spec.subnetSelectorTerms': terms })).map(({ path, severity }) => [
-        path,
-        severity,
-      ]),
-    ).toEqual([['spec.subnetSelectorTerms[0]', 'warning']]);
-    expect(ec2NodeClassWarnings(nodeClass({}))).toEqual([]);
   });
 });

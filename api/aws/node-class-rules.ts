@@ -265,34 +265,6 @@ export function resolvedAmiFamily(spec: Pick<EC2NodeClassSpec, 'amiFamily' | 'am
   return spec.amiFamily ?? amiAlias(spec)?.family ?? 'Custom';
 }
 
-type Terms = readonly Readonly<Record<string, unknown>>[] | undefined;
-
-function ignoredFields(list: string, terms: Terms, deciding: string, others: readonly string[]): Issue[] {
-  return (terms ?? []).flatMap((term, index) => {
-    const ignored = others.filter((name) => lookUp(term, name) !== undefined);
-    if (lookUp(term, deciding) === undefined || ignored.length === 0) return [];
-    const why = `'${deciding}' decides, ${ignored.join(' and ')} have no effect`;
-    return [issue(['spec', list, index], term, `'${deciding}' alone`, why, 'warning')];
-  });
-}
-
-/**
- * Warnings about a valid node class.
- *
- * @testOnly they are not published yet
- */
-export function ec2NodeClassWarnings({ spec }: EC2NodeClass): Issue[] {
-  return [
-    ...ignoredFields('subnetSelectorTerms', spec.subnetSelectorTerms, 'id', ['tags']),
-    ...ignoredFields('securityGroupSelectorTerms', spec.securityGroupSelectorTerms, 'id', ['tags', 'name']),
-    ...ignoredFields('capacityReservationSelectorTerms', spec.capacityReservationSelectorTerms, 'id', [
-      'tags',
-      'ownerID',
-      'instanceMatchCriteria',
-    ]),
-  ];
-}
-
 /** The result of checking the kubelet settings of a parsed node class for its resolved family. */
 export function ec2NodeClassKubeletVerdict({ spec }: EC2NodeClass, expressions = false): KubeletVerdict | undefined {
   return kubeletVerdict(spec.kubelet, resolvedAmiFamily(spec), expressions);

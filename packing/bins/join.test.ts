@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
-import { problemOf } from '../../tools/bench/bins-cases.js';
+import type { CaseItem, CaseOffer } from '../../test/builders/bin-cases.js';
+import { problemOf } from '../../test/builders/bin-cases.js';
 import { compileProblem } from './compile.js';
 import { joinBins } from './join.js';
 import { LimitUsage } from './limits.js';

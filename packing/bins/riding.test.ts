@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { seeded } from '../../tools/bench/bins-cases.js';
+import { seeded } from '../../test/builders/bin-cases.js';
 import { compareText } from '../../core/text.js';
 import { hasBit } from './bits.js';
 import type { BinProblem, BinSolution } from './problem.js';

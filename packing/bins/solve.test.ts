@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
+import type { CaseItem, CaseOffer } from '../../test/builders/bin-cases.js';
 import {
   genericCase,
   linearCatalogue,
@@ -8,8 +8,8 @@ import {
   problemOf,
   realisticCase,
   seeded,
-} from '../../tools/bench/bins-cases.js';
-import { check, ffd } from '../../tools/bench/bins-check.js';
+} from '../../test/builders/bin-cases.js';
+import { check, ffd } from '../../test/builders/bin-check.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 import { solveWithBound } from './solve.js';
 

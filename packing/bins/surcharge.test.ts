@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
-import { problemOf, realisticCase } from '../../tools/bench/bins-cases.js';
-import { check } from '../../tools/bench/bins-check.js';
+import type { CaseItem, CaseOffer } from '../../test/builders/bin-cases.js';
+import { problemOf, realisticCase } from '../../test/builders/bin-cases.js';
+import { check } from '../../test/builders/bin-check.js';
 import { solveWithBound } from './solve.js';
 import { surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
 import type { BinProblem } from './problem.js';

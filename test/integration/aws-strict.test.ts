@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isTrue } from '../../core/conditions.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudInstance, CloudProvider } from '../../cloud/port.js';
-import { addStrangers } from '../../tools/stack/strangers.js';
+import { addStrangers } from './strangers.js';
 import {
   awsProvider,
   briefLags,

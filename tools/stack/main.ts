@@ -1,7 +1,6 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { resolve } from 'node:path';
-import { addChaosCommands } from './chaos-commands.js';
 import { stackParts, type StackPart } from './components.js';
 import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
@@ -113,7 +112,6 @@ located(program.command('up').description('start what does not run, and wait unt
 located(program.command('down').description('stop everything')).action(down);
 located(program.command('status').description('show each process, and why one died')).action(status);
 located(program.command('env').description('print the environment for a shell')).action(environment);
-addChaosCommands(program, located, (options: Located) => readState(folderOf(options)));
 
 try {
   await program.parseAsync();

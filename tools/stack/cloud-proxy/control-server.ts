@@ -91,11 +91,7 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   }),
   'GET faults': ({ cloud }) => cloud.faults.list(),
   'POST faults': ({ cloud, input }) => ({ id: cloud.faults.add(input as Fault) }),
-  'DELETE faults': ({ cloud, query }) => {
-    const id = query.get('id');
-    if (id === null) cloud.faults.clear();
-    else cloud.faults.remove(Number(id));
-  },
+  'DELETE faults': ({ cloud }) => cloud.faults.clear(),
   'GET pools': ({ cloud }) => cloud.pools.rules,
   'PUT pools': ({ cloud, input }) => cloud.pools.replace(input as PoolRule[]),
   'GET prices': async ({ cloud, query }) => {
@@ -133,13 +129,6 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   'POST instances/rebalance': ({ cloud, input }) => {
     cloud.events.rebalance((input as { id: string }).id);
   },
-  'POST instances/scheduled-change': ({ cloud, input }) => {
-    cloud.events.scheduledChange((input as { ids: string[] }).ids);
-  },
-  'POST instances/reservation-interrupt': ({ cloud, input }) => {
-    const { id, reservationId } = input as { id: string; reservationId: string };
-    cloud.events.capacityReservationInterruption(id, reservationId);
-  },
   'POST instances/state': ({ cloud, input }) => {
     const { id, state } = input as { id: string; state: InstanceState };
     cloud.instances.force(instanceOf(cloud, id), state);
@@ -153,7 +142,6 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   },
   'GET egress': ({ cloud }) => ({ asked: Object.fromEntries(cloud.egress?.asked ?? []) }),
   'PUT replay': ({ cloud, input }) => cloud.play(input as Recording),
-  'GET replay': ({ cloud }) => ({ left: cloud.replay?.left ?? {} }),
   'DELETE replay': ({ cloud }) => cloud.play(undefined),
   'GET joiner': ({ cloud }) => {
     if (cloud.joinerSeenAt === undefined) throw new AwsError('NoJoiner', 'No node joiner has reported.', 404);

@@ -78,10 +78,6 @@ export class CloudProxyControl {
     return this.#call('GET', 'faults');
   }
 
-  async removeFault(id: number): Promise<void> {
-    await this.#call('DELETE', `faults?id=${id}`);
-  }
-
   async clearFaults(): Promise<void> {
     await this.#call('DELETE', 'faults');
   }
@@ -146,15 +142,6 @@ export class CloudProxyControl {
     await this.#call('POST', 'instances/rebalance', { id });
   }
 
-  /** Sends an AWS Health event of category scheduledChange. */
-  async scheduleChange(ids: readonly string[]): Promise<void> {
-    await this.#call('POST', 'instances/scheduled-change', { ids });
-  }
-
-  async interruptReservation(id: string, reservationId: string): Promise<void> {
-    await this.#call('POST', 'instances/reservation-interrupt', { id, reservationId });
-  }
-
   /** Forces an instance's state behind everyone's back, with its state-change event. */
   async setInstanceState(id: string, state: InstanceState): Promise<void> {
     await this.#call('POST', 'instances/state', { id, state });
@@ -178,11 +165,6 @@ export class CloudProxyControl {
   /** How often the HTTP proxy was asked for a tunnel to each host. */
   async tunnels(): Promise<Record<string, number>> {
     return (await this.#call<{ asked: Record<string, number> }>('GET', 'egress')).asked;
-  }
-
-  /** How many answers of the recording were not asked for yet, by action. */
-  async replayLeft(): Promise<Record<string, number>> {
-    return (await this.#call<{ left: Record<string, number> }>('GET', 'replay')).left;
   }
 
   /** The node joiner's sign of life. */

@@ -67,21 +67,6 @@ export class EventBus {
     });
   }
 
-  scheduledChange(instanceIds: readonly string[]): void {
-    this.emit({
-      source: 'aws.health',
-      detailType: 'AWS Health Event',
-      resources: instanceIds.map((id) => this.#arn(id)),
-      detail: {
-        eventArn: `arn:${partitionOf(this.region).name}:health:${this.region}::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/${randomUUID()}`,
-        service: 'EC2',
-        eventTypeCode: 'AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED',
-        eventTypeCategory: 'scheduledChange',
-        affectedEntities: instanceIds.map((entityValue) => ({ entityValue })),
-      },
-    });
-  }
-
   capacityReservationInterruption(instanceId: string, reservationId: string): void {
     this.emit({
       source: 'aws.ec2',

@@ -49,10 +49,6 @@ export class Faults {
     return id;
   }
 
-  remove(id: number): void {
-    this.#armed = this.#armed.filter((each) => each.id !== id);
-  }
-
   clear(): void {
     this.#armed = [];
   }
@@ -68,7 +64,7 @@ export class Faults {
         continue;
       }
       fault.left--;
-      if (fault.left <= 0) this.remove(fault.id);
+      if (fault.left <= 0) this.#armed = this.#armed.filter((each) => each !== fault);
       return fault;
     }
     return undefined;

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { AddRoleToInstanceProfileCommand, CreateInstanceProfileCommand, IAMClient } from '@aws-sdk/client-iam';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { nodeRole } from './node-class.js';
+import { nodeRole } from '../../tools/stack/node-class.js';
 
 /** What others have in the account, by id or name. */
 export interface Strangers {
