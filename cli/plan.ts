@@ -13,9 +13,8 @@ import type { ClusterObjects, PackingInput, PackingSettings, Plan } from '../pac
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
 import { parseDocument, readText } from './objects/read-documents.js';
-import { frontierDocument, frontierText } from './output/frontier.js';
+import { frontierDocument, frontierText, planText } from './output/plan-table.js';
 import { planDocument } from './output/plan-json.js';
-import { planText } from './output/plan-table.js';
 import { nameOf } from '../core/names.js';
 
 export interface PlanOptions {

@@ -14,6 +14,8 @@ import type { OperatorContext } from './context.js';
 import { isDeleting, nameOf } from '../core/names.js';
 import { pauseScopeText } from '../core/pause-scope.js';
 import type { ClusterCache } from '../kube/port.js';
+import { managedPools, nodeClassOf } from '../cluster/cluster.js';
+import { WorkQueue } from './work-queue.js';
 
 /** What happened to an object, as the page shows it; what is news on the object itself is also an event. */
 export interface Change {
@@ -174,4 +176,32 @@ function scopeText({ spec: { scope } }: DisruptionPause): string {
 function pauseText({ spec: { until, requestedBy, message } }: DisruptionPause): string {
   const end = until === undefined ? '' : ` until ${timeText(until)}`;
   return `${end}${requestedBy === undefined ? '' : ` by ${requestedBy}`}: ${message}`;
+}
+
+const everyMs = 30_000;
+const all = 'all';
+
+/**
+ * Publishes events for NodePools from the cloud, such as zonal shifts, every 30 seconds (zonal-shift/events). Does
+ * nothing if the provider has none.
+ */
+export function publishPoolEvents(context: OperatorContext): () => void {
+  if (context.cloud.poolEvents === undefined) return () => undefined;
+  const queue = new WorkQueue('publishing events of NodePools', () => publishNewEvents(context), context.log);
+  queue.add(all);
+  return () => queue.stop();
+}
+
+/** Publishes new events for all NodePools whose node class exists. */
+export async function publishNewEvents(
+  context: Pick<OperatorContext, 'cache' | 'cloud' | 'events'>,
+): Promise<{ readonly afterMs: number }> {
+  const pools = managedPools(context).flatMap((pool) => {
+    const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
+    return nodeClass === undefined ? [] : [{ pool, nodeClass }];
+  });
+  for (const { pool, ...event } of (await context.cloud.poolEvents?.(pools)) ?? []) {
+    context.events.publish({ ...event, regarding: regarding('NodePool', pool.metadata) });
+  }
+  return { afterMs: everyMs };
 }

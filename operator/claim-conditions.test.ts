@@ -7,7 +7,7 @@ import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { silentLog } from '../test/simulation/silent.js';
 import { watchClaimConditions } from './claim-conditions.js';
-import { DisruptSignals } from './disrupt-signals.js';
+import { DisruptSignals } from './disruption-inputs.js';
 import type { Starter } from './starter.js';
 
 describe('pod events and consolidateAfter', () => {

@@ -10,7 +10,7 @@ import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
-import { watchCapacityBuffers } from './capacity-buffers.js';
+import { watchCapacityBuffers } from './pending-pods.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchNodePools } from './node-pools.js';

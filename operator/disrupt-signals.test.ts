@@ -1,7 +1,7 @@
 import FakeTimers, { type Clock } from '@sinonjs/fake-timers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '../test/simulation/silent.js';
-import { DisruptSignals } from './disrupt-signals.js';
+import { DisruptSignals } from './disruption-inputs.js';
 
 describe('DisruptSignals to the disrupt workflow', () => {
   let clock: Clock;

@@ -6,8 +6,7 @@ import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
 import { silentLog } from '../test/simulation/silent.js';
 import type { OperatorContext } from './context.js';
 import { annotations, labels, taints } from '../api/labels.js';
-import { DisruptSignals } from './disrupt-signals.js';
-import { watchDisruptionInputs } from './disruption-inputs.js';
+import { DisruptSignals, watchDisruptionInputs } from './disruption-inputs.js';
 
 describe('changes that are signalled to disrupt', () => {
   let clock: Clock | undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { frontierOf } from '../bound/frontier.js';
 import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
-import { frontierDocument, frontierText } from './frontier.js';
+import { frontierDocument, frontierText } from './plan-table.js';
 
 const onDemandOnly = ({ offerings, ...type }: ReturnType<typeof instanceType>) => ({
   ...type,

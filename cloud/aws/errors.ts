@@ -1,5 +1,296 @@
 import { DomainError, isDomainError, type FailureType } from '../../core/failures.js';
-import { type ErrorRow, errorsByCode, reportedBy } from './error-codes.js';
+
+/** Meaning of an AWS error code; its type decides whether it is retried (core/failures.ts). */
+export interface ErrorRow {
+  readonly type: FailureType;
+  /** Where it occurs; absent: anywhere. */
+  readonly met?: keyof typeof reportedBy;
+  /**
+   * Reason of the condition `Launched` and of the event on a NodeClaim if a launch fails with this error, named as in
+   * Karpenter. Absent: `LaunchFailed`.
+   */
+  readonly reason?: string;
+  /** Whether the caller is refused, at any call: expired credentials, a wrong signature, a wrong clock. */
+  readonly ofCaller?: true;
+}
+
+/** Where an error is reported, by where it occurs. The log has all of them. */
+export const reportedBy = {
+  launch: 'NodeClaim: condition `Launched`, event',
+  nodeClass: 'EC2NodeClass: its condition',
+  queue: '`stowage doctor`',
+  prices: 'the log: the last known prices stay',
+  instance: '`stowage doctor`, metric `stowage_stuck`',
+  anywhere: 'where it occurs',
+} as const;
+
+type Rows = readonly (readonly [row: ErrorRow, ...codes: readonly string[]])[];
+
+/**
+ * Permissions, accounts and credentials: retried, since a missing permission may be granted and credentials renewed.
+ */
+const denied: Rows = [
+  [
+    { type: 'Denied', reason: 'Unauthorized' },
+    'AccessDenied',
+    'AccessDeniedException',
+    'AuthFailure',
+    'Blocked',
+    'OptInRequired',
+    'UnauthorizedOperation',
+  ],
+  [
+    { type: 'Denied', met: 'launch', reason: 'SpotSLRCreationFailed' },
+    'AuthFailure.ServiceLinkedRoleCreationNotPermitted',
+  ],
+  [{ type: 'Denied', met: 'launch', reason: 'AccountPendingVerification' }, 'PendingVerification'],
+  [
+    { type: 'Denied', reason: 'Unauthorized', ofCaller: true },
+    'CredentialsProviderError',
+    'ExpiredToken',
+    'ExpiredTokenException',
+    'IDPRejectedClaim',
+    'IDPRejectedClaimException',
+    'IncompleteSignature',
+    'InvalidAccessKeyId',
+    'InvalidClientTokenId',
+    'InvalidIdentityToken',
+    'InvalidIdentityTokenException',
+    'InvalidSignatureException',
+    'MissingAuthenticationToken',
+    'RegionDisabledException',
+    'RequestExpired',
+    'RequestInTheFuture',
+    'RequestTimeTooSkewed',
+    'SignatureDoesNotMatch',
+    'UnrecognizedClientException',
+  ],
+  [{ type: 'Denied', met: 'launch' }, 'InvalidKMSKey.InvalidState'],
+  // A service-linked profile, and details that an EKS cluster does not show without permission.
+  [{ type: 'Denied', met: 'nodeClass' }, 'ClientException', 'UnmodifiableEntity', 'UnmodifiableEntityException'],
+  [
+    { type: 'Denied', met: 'queue' },
+    'InvalidSecurity',
+    'KmsAccessDenied',
+    'KmsDisabled',
+    'KmsInvalidKeyUsage',
+    'KmsInvalidState',
+    'KmsOptInRequired',
+  ],
+  [{ type: 'Denied', met: 'nodeClass' }, 'InvalidKeyId'],
+];
+
+/** Throttling: retried within the budget, which shrinks. */
+const throttled: Rows = [
+  [
+    { type: 'Throttled', reason: 'RequestLimitExceeded' },
+    'BandwidthLimitExceeded',
+    'EC2ThrottledException',
+    'PriorRequestNotComplete',
+    'ProvisionedThroughputExceededException',
+    'RequestLimitExceeded',
+    'RequestThrottled',
+    'RequestThrottledException',
+    'SlowDown',
+    'Throttling',
+    'ThrottlingException',
+    'TooManyRequestsException',
+  ],
+  [{ type: 'Throttled', met: 'queue' }, 'KmsThrottled', 'OverLimit'],
+];
+
+/** No capacity: the offering is unavailable for a while, and its pods are planned again. */
+const noCapacity: Rows = [
+  [
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'InsufficientCapacityError' },
+    'InsufficientCapacity',
+    'InsufficientHostCapacity',
+    'InsufficientInstanceCapacity',
+    'InsufficientReservedInstanceCapacity',
+    'ReservationCapacityExceeded',
+    'UnfulfillableCapacity',
+    'Unsupported',
+  ],
+  [{ type: 'InsufficientCapacity', met: 'launch', reason: 'FleetQuotaExceeded' }, 'MaxFleetCountExceeded'],
+  [{ type: 'InsufficientCapacity', met: 'launch', reason: 'SpotQuotaExceeded' }, 'MaxSpotInstanceCountExceeded'],
+  [
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'VCPULimitExceeded' },
+    'InstanceLimitExceeded',
+    'VcpuLimitExceeded',
+  ],
+  [
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'InsufficientFreeAddressesInSubnet' },
+    'InsufficientFreeAddressesInSubnet',
+  ],
+];
+
+/** A conflict with another actor, or a quota, that may be gone at the next attempt. */
+const conflicts: Rows = [
+  [
+    { type: 'Conflict', met: 'nodeClass' },
+    'ConcurrentModification',
+    'ConcurrentModificationException',
+    'DeleteConflict',
+    'DeleteConflictException',
+    'EntityAlreadyExists',
+    'EntityAlreadyExistsException',
+    'EntityTemporarilyUnmodifiable',
+    'EntityTemporarilyUnmodifiableException',
+    'LimitExceeded',
+    'LimitExceededException',
+  ],
+  [
+    { type: 'Conflict', met: 'launch' },
+    'InvalidLaunchTemplateName.AlreadyExistsException',
+    'MaxIOPSLimitExceeded',
+    'NetworkInterfaceLimitExceeded',
+    'ResourceLimitExceeded',
+    'VolumeLimitExceeded',
+  ],
+  // Termination or stop protection, which a user may remove.
+  [{ type: 'Conflict', met: 'instance' }, 'OperationNotPermitted'],
+];
+
+/** Named objects that do not exist. */
+const absent: Rows = [
+  [{ type: 'NotFound', met: 'launch', reason: 'AMINotFound' }, 'InvalidAMIID.NotFound', 'InvalidAMIID.Unavailable'],
+  [
+    { type: 'NotFound', met: 'launch', reason: 'LaunchTemplateNotFound' },
+    'InvalidLaunchTemplateId.NotFound',
+    'InvalidLaunchTemplateName.NotFoundException',
+  ],
+  [
+    { type: 'NotFound', met: 'launch' },
+    'InvalidCapacityReservationId.NotFound',
+    'InvalidGroup.NotFound',
+    'InvalidKeyPair.NotFound',
+    'InvalidLaunchTemplateId.VersionNotFound',
+    'InvalidPlacementGroup.Unknown',
+    'InvalidSecurityGroupID.NotFound',
+    'InvalidSnapshot.NotFound',
+    'InvalidSubnetID.NotFound',
+  ],
+  [{ type: 'NotFound', met: 'instance' }, 'InvalidInstanceID.NotFound'],
+  [
+    { type: 'NotFound', met: 'nodeClass' },
+    'NoSuchEntity',
+    'NoSuchEntityException',
+    'ParameterNotFound',
+    'ParameterVersionNotFound',
+    'ResourceNotFoundException',
+  ],
+  [{ type: 'NotFound', met: 'prices' }, 'NotFoundException'],
+  [
+    { type: 'NotFound', met: 'queue' },
+    'AWS.SimpleQueueService.NonExistentQueue',
+    'InvalidAddress',
+    'KmsNotFound',
+    'QueueDoesNotExist',
+  ],
+];
+
+/** Errors that repeat with the same request: not retried unchanged. */
+const invalid: Rows = [
+  [{ type: 'Invalid', met: 'launch', reason: 'InvalidAMIID' }, 'InvalidAMIID.Malformed'],
+  [
+    { type: 'Invalid', met: 'launch' },
+    'EncryptedVolumesNotSupported',
+    'IdempotentParameterMismatch',
+    'InvalidBlockDeviceMapping',
+    'InvalidFleetConfiguration',
+    'InvalidFleetConfig',
+    'InvalidInstanceType',
+    'InvalidLaunchTemplateId.Malformed',
+    'InvalidLaunchTemplateName.MalformedException',
+    'InvalidTagKey.Malformed',
+    'InvalidUserData.Malformed',
+    'SpotMaxPriceTooLow',
+    'TagLimitExceeded',
+  ],
+  [{ type: 'Invalid', met: 'instance' }, 'IncorrectInstanceState', 'IncorrectState', 'InvalidInstanceID.Malformed'],
+  [
+    { type: 'Invalid', met: 'nodeClass' },
+    'FilterLimitExceeded',
+    'InvalidFilter',
+    'InvalidGroupId.Malformed',
+    'InvalidInput',
+    'InvalidInputException',
+    'InvalidSubnetID.Malformed',
+    'ValidationError',
+    'ValidationException',
+  ],
+  [
+    { type: 'Invalid', met: 'prices' },
+    'ExpiredNextTokenException',
+    'InvalidNextTokenException',
+    'InvalidParameterException',
+  ],
+  [
+    { type: 'Invalid', met: 'queue' },
+    'BatchEntryIdsNotDistinct',
+    'EmptyBatchRequest',
+    'InvalidAttributeName',
+    'InvalidBatchEntryId',
+    'ReceiptHandleIsInvalid',
+    'TooManyEntriesInBatchRequest',
+    'UnsupportedOperation',
+  ],
+  [
+    { type: 'Invalid' },
+    'InvalidAction',
+    'InvalidNextToken',
+    'InvalidPaginationToken',
+    'InvalidParameter',
+    'InvalidParameterCombination',
+    'InvalidParameterValue',
+    'MissingParameter',
+    'UnknownParameter',
+  ],
+];
+
+/** AWS or the connection to it is unavailable. */
+const unavailable: Rows = [
+  [
+    { type: 'Unavailable', reason: 'InternalError' },
+    'InternalError',
+    'InternalErrorException',
+    'InternalFailure',
+    'InternalServerError',
+    'ServerException',
+    'ServiceFailure',
+    'ServiceFailureException',
+    'ServiceUnavailable',
+    'ServiceUnavailableException',
+    'Unavailable',
+  ],
+  [
+    { type: 'Unavailable' },
+    'EAI_AGAIN',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOTFOUND',
+    'EPIPE',
+    'ETIMEDOUT',
+    'IDPCommunicationError',
+    'IDPCommunicationErrorException',
+    'RequestTimeout',
+    'RequestTimeoutException',
+    'TimeoutError',
+  ],
+];
+
+/** Every error code that the provider can receive. The type of other codes follows from their form (`errors.ts`). */
+const errorsByCode: Rows = [
+  ...denied,
+  ...throttled,
+  ...noCapacity,
+  ...conflicts,
+  ...absent,
+  ...invalid,
+  ...unavailable,
+];
 
 interface ServiceError {
   readonly name?: string;

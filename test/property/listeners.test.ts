@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { codecServer } from '../../process/encryption/codec-server.js';
+import { codecServer } from '../../cli/codec-server.js';
 import { requestServer } from '../../process/http.js';
 import { editedText } from './fuzz/mutations.js';
 

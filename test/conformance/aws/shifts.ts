@@ -1,6 +1,6 @@
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import { labels } from '../../../api/labels.js';
-import { publishNewEvents } from '../../../operator/pool-events.js';
+import { publishNewEvents } from '../../../operator/change-events.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import { about, same, type ConformanceCase } from '../conformance-case.js';

@@ -366,7 +366,7 @@ export const changedBufferCases: readonly ConformanceCase[] = about('changed cap
   notApplicable(
     [526, 550],
     'whether the controller of buffers has planning look',
-    'planning itself looks at all buffers, with each batch, and every half minute while there are any (operator/capacity-buffers.ts)',
+    'planning itself looks at all buffers, with each batch, and every half minute while there are any (operator/pending-pods.ts)',
   ),
 ]);
 
