@@ -2,7 +2,6 @@ import { whyPaused } from '../../cluster/pauses.js';
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
-import { approvalWaitText } from '../../disruption/policies/approval-wait-text.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
@@ -104,4 +103,10 @@ export function allowedToPropose(context: DisruptionContext, nodePool: string, r
       ? {}
       : { ruledBy: `what waits for approval or for its turn after it, and ${allowance.ruledBy ?? 'the budget'},` }),
   };
+}
+
+/** What a command that people are asked about waits for: the answer, or after it its turn. `what` is the command, if its name does not say so. */
+function approvalWaitText({ isApproved = false }: { readonly isApproved?: boolean }, what?: string): string {
+  const of = what === undefined ? '' : ` of ${what}`;
+  return isApproved ? `waits for its turn after the approval${of}` : `waits for approval${of}`;
 }

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/text.js';
-import { Budgets } from './command-budgets.js';
+import { Budgets, mostCandidates } from './command-budgets.js';
 import type { PodMove } from '../command.js';
 import { examineNodes, nodePoolOf } from './eligibility.js';
 import { byPricePerCost, priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
@@ -65,6 +65,11 @@ export class ChangingFleet {
 
   private fleetPrice(): number {
     return priceOfAll(this.counted());
+  }
+
+  /** The first of these nodes that budgets allow to disrupt as underutilized now. */
+  allowed(wanted: readonly FleetNode[]): FleetNode[] {
+    return this.budgets.take(this.counted(), wanted, 'Underutilized', mostCandidates);
   }
 
   /** The average price of a node, dollars per hour. */

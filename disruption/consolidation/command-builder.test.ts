@@ -1,8 +1,11 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import type { Launch, NodeState } from '../../packing/trial.js';
-import { CommandBuilder, type CommandTools } from './command-builder.js';
+import type { ChangingFleet } from './changing-fleet.js';
+import { CommandBuilder } from './command-builder.js';
 import type { FleetPlan } from './fleet-plan.js';
 import type { FleetNode } from './fleet.js';
+import type { NodeByNode } from './node-by-node.js';
+import type { OutcomeEvaluator } from './outcome-evaluator.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { Simulation } from './simulation.js';
@@ -80,16 +83,18 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
       return nodeOf(name, 1, { state: { name } as unknown as NodeState });
     });
   };
-  const tools: CommandTools = {
+  const fleet = {
     simulation,
-    remove: (wanted) => wanted.slice(0, budget),
-    decide: (outcome) => (saves(names(outcome.candidates)) ? { ...outcome, planned: [] } : undefined),
-    evaluate: (candidates) =>
-      alone(names(candidates)) ? { candidates, placements: [], launches: [{} as Launch], planned: [] } : undefined,
-    best: (outcome) => outcome,
+    allowed: (wanted: readonly FleetNode[]) => wanted.slice(0, budget),
     carryOut,
     isEnough: () => did.length >= commands,
-  };
+  } as unknown as ChangingFleet;
+  const evaluator = {
+    decide: (outcome: Outcome) => (saves(names(outcome.candidates)) ? { ...outcome, planned: [] } : undefined),
+    evaluate: (candidates: readonly FleetNode[]) =>
+      alone(names(candidates)) ? { candidates, placements: [], launches: [{} as Launch], planned: [] } : undefined,
+  } as unknown as OutcomeEvaluator;
+  const nodeByNode = { best: (outcome: DecidedOutcome) => outcome } as unknown as NodeByNode;
   const plan = {
     keep,
     remove,
@@ -97,7 +102,7 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
     fleetPlan,
     price: 0,
   } as ConsolidationPlan;
-  new CommandBuilder(tools, plan).run();
+  new CommandBuilder(fleet, evaluator, nodeByNode, plan).run();
   return { did, tried, targets, opened, undone: undo.mock.calls.length };
 }
 const fleetOf = (text: string): FleetNode[] => text.split('').map((name) => nodeOf(name));

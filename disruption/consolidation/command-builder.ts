@@ -1,24 +1,12 @@
+import type { ChangingFleet } from './changing-fleet.js';
+import { groupUnits } from './command-budgets.js';
 import { priceOfAll, type FleetNode, roundingError } from './fleet.js';
-import type { DecidedOutcome, Outcome } from './outcome.js';
+import type { NodeByNode } from './node-by-node.js';
+import type { OutcomeEvaluator } from './outcome-evaluator.js';
+import type { DecidedOutcome } from './outcome.js';
 import { candidateGroupsOf } from './parts.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { Simulation } from './simulation.js';
-
-/** What the builder needs from the search. */
-export interface CommandTools {
-  readonly simulation: Simulation;
-  /** The first of these nodes that budgets allow to disrupt now. */
-  readonly remove: (wanted: readonly FleetNode[]) => FleetNode[];
-  /** The outcome as a command; undefined if it is not allowed or saves too little. */
-  readonly decide: (outcome: Outcome) => DecidedOutcome | undefined;
-  /** The outcome of removing just these nodes, which stays applied to the simulation. */
-  readonly evaluate: (candidates: readonly FleetNode[]) => DecidedOutcome | undefined;
-  /** This outcome, or that of removing or replacing one node if that saves more. */
-  readonly best: (outcome: DecidedOutcome) => DecidedOutcome;
-  /** Adds the command; returns the nodes that it launches. */
-  readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
-  readonly isEnough: () => boolean;
-}
 
 /** The candidates of a command, and the nodes that it launches. */
 interface Done {
@@ -35,10 +23,12 @@ export class CommandBuilder {
   private targets: readonly FleetNode[] = [];
 
   constructor(
-    private readonly tools: CommandTools,
+    private readonly fleet: ChangingFleet,
+    private readonly evaluator: OutcomeEvaluator,
+    private readonly nodeByNode: NodeByNode,
     private readonly plan: ConsolidationPlan,
   ) {
-    this.simulation = tools.simulation;
+    this.simulation = fleet.simulation;
   }
 
   run(): void {
@@ -49,8 +39,8 @@ export class CommandBuilder {
     for (let progress = true; progress && waiting.length > 0;) {
       progress = false;
       const postponed: FleetNode[] = [];
-      while (waiting.length > 0 && !this.tools.isEnough()) {
-        const group = this.tools.remove(waiting);
+      while (waiting.length > 0 && !this.fleet.isEnough()) {
+        const group = this.fleet.allowed(waiting);
         if (group.length === 0) return;
         this.targets = targets;
         this.simulation.setTargets(targets);
@@ -83,7 +73,7 @@ export class CommandBuilder {
     const { late, fleetPlan } = this.plan;
     const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
     for (const launch of fleetPlan.unopened().slice(0, mostLaunchesTried)) {
-      const group = this.tools.remove(fleetPlan.servedBy(early, launch));
+      const group = this.fleet.allowed(fleetPlan.servedBy(early, launch));
       if (priceOfAll(group) <= fleetPlan.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
       if (done !== undefined) return done;
@@ -97,7 +87,7 @@ export class CommandBuilder {
       const candidates = group.slice(0, size);
       const done = size === group.length ? undefined : this.follow(candidates);
       if (done !== undefined) return done;
-      const outcome = this.tools.evaluate(candidates);
+      const outcome = this.evaluator.evaluate(candidates, groupUnits);
       if (outcome !== undefined) return this.carryOut(outcome);
       const parts = size === group.length ? this.inParts(group) : undefined;
       if (parts !== undefined) return parts;
@@ -114,7 +104,7 @@ export class CommandBuilder {
     const candidates: FleetNode[] = [];
     const launched: FleetNode[] = [];
     for (const { nodes, saving } of candidateGroupsOf(followed)) {
-      if (saving <= roundingError || nodes.length === group.length || this.tools.isEnough()) continue;
+      if (saving <= roundingError || nodes.length === group.length || this.fleet.isEnough()) continue;
       const done = this.follow(nodes);
       candidates.push(...(done?.candidates ?? []));
       launched.push(...(done?.launched ?? []));
@@ -127,7 +117,7 @@ export class CommandBuilder {
     const { fleetPlan } = this.plan;
     const followed = this.simulation.attempts.byPlan(group, fleetPlan, first);
     if (followed === undefined) return undefined;
-    const outcome = this.tools.decide(followed);
+    const outcome = this.evaluator.decide(followed);
     if (outcome === undefined) {
       this.simulation.undo();
       return undefined;
@@ -142,8 +132,8 @@ export class CommandBuilder {
   private carryOut(outcome: DecidedOutcome): Done {
     const { fleetPlan } = this.plan;
     const isPart = this.plan.remove.some((node) => !node.gone && !outcome.candidates.includes(node));
-    const best = isPart ? this.tools.best(outcome) : outcome;
-    const launched = this.tools.carryOut(best);
+    const best = isPart ? this.nodeByNode.best(outcome) : outcome;
+    const launched = this.fleet.carryOut(best);
     const { candidates, route = [] } = best;
     const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
     fleetPlan.done(route, (index) => launched[openings.indexOf(index)]!.state);

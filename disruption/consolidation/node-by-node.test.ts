@@ -50,10 +50,7 @@ function searchOf(nodes: readonly FleetNode[], options: Options = {}) {
     },
     counted: alive,
     isEnough: () => carried.length >= commands,
-    budgets: {
-      take: (_: unknown, wanted: readonly FleetNode[], reason: string, most: number) =>
-        reason === 'Underutilized' ? wanted.slice(0, Math.min(most, budget)) : [],
-    },
+    allowed: (wanted: readonly FleetNode[]) => wanted.slice(0, budget),
     setTargetsWithout: (group: readonly FleetNode[]) => targets.push(`-${names(group)}`),
     carryOut: ({ candidates, planned }: DecidedOutcome) => {
       carried.push(`${names(candidates)} ${planned.map(({ cheapest }) => cheapest.pricePerHour).join()}`);

@@ -44,7 +44,7 @@ export class NodeByNode {
    * searched.
    */
   private evaluate(node: FleetNode, least = 0): DecidedOutcome | undefined {
-    if (this.fleet.budgets.take(this.fleet.counted(), [node], 'Underutilized', 1).length === 0) return undefined;
+    if (this.fleet.allowed([node]).length === 0) return undefined;
     this.fleet.setTargetsWithout([node]);
     return this.judge.evaluate([node], singleUnits, least);
   }
@@ -76,8 +76,7 @@ export class NodeByNode {
       if (node.price <= Math.max(roundingError, simulation.disruptionOf([node]))) continue;
       const all = [...(outcome?.candidates ?? []), ...more, node];
       if (all.length > mostCandidates) break;
-      if (this.fleet.budgets.take(this.fleet.counted(), all, 'Underutilized', mostCandidates).length < all.length)
-        continue;
+      if (this.fleet.allowed(all).length < all.length) continue;
       if (!this.judge.isWorth(all, priceOfAll(all), priceOfAll(all))) continue;
       if (outcome === undefined) outcome = simulation.attempts.byPlacing([node]);
       else if (simulation.attempts.extend(node)) more.push(node);

@@ -82,6 +82,10 @@ function run(nodes: Readonly<Record<string, Given>>, options: Options = {}) {
         looked.push(name);
         return more.includes(name);
       },
+      extended: (outcome: Outcome, others: readonly FleetNode[]): Outcome => ({
+        ...outcome,
+        candidates: [...outcome.candidates, ...others],
+      }),
     },
   } as unknown as Simulation;
   const some = (names: string): FleetNode[] => fleet.filter(({ name }) => names.includes(name));

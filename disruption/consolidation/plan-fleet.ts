@@ -18,13 +18,18 @@ const shareOfSurcharge = 0.5;
 
 /**
  * The outcome of removing all nodes that the cheapest fleet does not need: by the estimate of `chooseTarget`, or the
- * `given` target. It stays applied; undefined, with nothing applied, if no node is to be removed.
+ * `given` target, and further nodes if the remaining ones have room for their pods. It stays applied; undefined, with
+ * nothing applied, if no node is to be removed.
  */
-export function planFleet(simulation: Simulation, given?: FleetTarget): Outcome | undefined {
-  const target = removeMore(simulation, given ?? chooseTarget(simulation));
-  const first = target.remove.length === 0 ? undefined : attempt(simulation, target, firstSearch);
-  if (first === undefined) return undefined;
+export function planFleet(simulation: Simulation, given = chooseTarget(simulation)): Outcome | undefined {
+  const estimate = attempt(simulation, given, firstSearch);
+  if (estimate === undefined) return undefined;
+  const more = removeMore(simulation, given.keep);
+  const first = simulation.attempts.extended(estimate, more);
   const changes = simulation.undo();
+  if (first.candidates.length === 0) return undefined;
+  const removed = new Set(more);
+  const target = { keep: given.keep.filter((node) => !removed.has(node)), remove: first.candidates };
   const surcharge = surchargeIn(simulation, target, first);
   simulation.surcharge = surcharge;
   const outcome = attempt(simulation, target, { units: finalUnits, surcharge });
@@ -33,6 +38,14 @@ export function planFleet(simulation: Simulation, given?: FleetTarget): Outcome 
   if (outcome !== undefined) simulation.undo();
   simulation.redo(changes);
   return first;
+}
+
+/** Removes further nodes of those that stay, as far as the others have room for their pods. */
+function removeMore(simulation: Simulation, keep: readonly FleetNode[]): FleetNode[] {
+  return keep
+    .filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]))
+    .sort(byPricePerCost)
+    .filter((node) => simulation.attempts.extend(node));
 }
 
 /** The surcharge for the fleet that the outcome leaves. */
@@ -57,15 +70,4 @@ function attempt(simulation: Simulation, { keep, remove }: FleetTarget, search: 
 function fullestFirst({ worth }: Simulation, nodes: readonly FleetNode[]): FleetNode[] {
   const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
   return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
-}
-
-/** Removes further nodes if the remaining ones have room for their pods. */
-function removeMore(simulation: Simulation, target: FleetTarget): FleetTarget {
-  const { keep, remove } = target;
-  if (attempt(simulation, target, firstSearch) === undefined) return target;
-  const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
-  optional.sort(byPricePerCost);
-  const more = new Set(optional.filter((node) => simulation.attempts.extend(node)));
-  simulation.undo();
-  return { keep: keep.filter((node) => !more.has(node)), remove: [...remove, ...more] };
 }

@@ -116,6 +116,7 @@ function run(
         return way && (outcomeOf(removed, way) as unknown as Outcome);
       },
       extend: () => false,
+      extended: (outcome: Outcome) => outcome,
     },
     apply: ({ candidates, placements, launches }: Outcome, nameOf: (launch: number) => string) => {
       for (const { node, podClass, pods } of placements) {

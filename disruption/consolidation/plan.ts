@@ -3,7 +3,7 @@ import type { Launch, NodePlacement } from '../../packing/trial.js';
 import { FleetPlan } from './fleet-plan.js';
 import { isLarge, planFleet } from './plan-fleet.js';
 import { byDisturbance, type FleetNode, hasOnDemand, loadsOf, priceOfAll, roundingError } from './fleet.js';
-import { improve, launchFewer } from './improve.js';
+import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -129,7 +129,6 @@ function planned(
     if (applied !== undefined) settle(applied);
     const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });
-    launchFewer(simulation, launches, settle);
     const placements: NodePlacement[] = [];
     before.forEach((node, i) => {
       for (const [podClass, pods] of node.loads) {

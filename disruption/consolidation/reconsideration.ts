@@ -89,7 +89,6 @@ export class Reconsideration {
   private *ways(nodes: readonly FleetNode[], most: number): Iterable<() => Outcome | undefined> {
     const { attempts } = this.fleet.simulation;
     yield () => attempts.byPlacing(nodes);
-    this.fleet.alive(); // cached before planning, which changes nodes temporarily
     const { fleetPlan } = this.makePlan();
     yield () => attempts.byPlan(nodes, fleetPlan);
     if (most > 0) yield () => attempts.onOneNode(nodes, priceOfAll(nodes));

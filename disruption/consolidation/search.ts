@@ -1,20 +1,14 @@
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
-import { affordable, groupUnits, mostCandidates } from './command-budgets.js';
+import { affordable } from './command-budgets.js';
 import { ChangingFleet } from './changing-fleet.js';
-import { CommandBuilder, type CommandTools } from './command-builder.js';
+import { CommandBuilder } from './command-builder.js';
 import { EmptyRemoval } from './empty-removal.js';
-import { type FleetNode, priceOfAll } from './fleet.js';
+import type { FleetNode } from './fleet.js';
 import { OutcomeEvaluator } from './outcome-evaluator.js';
 import { NodeByNode } from './node-by-node.js';
 import { type ConsolidationPlan, makePlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
-
-/**
- * A fleet within this factor of the planned price counts as reached: a replacement has to save more than the
- * difference.
- */
-const nearlyPlanned = 1.01;
 
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one
@@ -68,20 +62,14 @@ class Search {
     const nodesBefore = this.fleet.counted().length;
     const priceBefore = this.fleet.price;
     const examined = this.fleet.alive();
-    for (let isOpen = true; isOpen && !this.fleet.isEnough();) {
-      const before = this.fleet.commands.length;
+    if (!this.fleet.isEnough()) {
       this.empties.remove(({ onlyEmpty }) => onlyEmpty);
-      this.fleet.alive(); // cached before planning, which changes nodes temporarily
       const plan = this.plan();
       // An empty node may be the target of a later command.
       this.empties.remove(({ state }) => !plan.fleetPlan.filled.has(state));
-      new CommandBuilder(this.tools, plan).run();
-      const isReached = priceOfAll(this.fleet.alive()) <= plan.price * nearlyPlanned;
-      const after = this.fleet.commands.length;
+      new CommandBuilder(this.fleet, this.evaluator, this.nodeByNode, plan).run();
       this.nodeByNode.polish();
       this.empties.remove(() => true);
-      // A fleet that equals the plan would only get the same plan again.
-      isOpen = this.fleet.commands.length > (isReached ? after : before);
     }
     const held = [...this.fleet.held, ...this.notLetGo()];
     return {
@@ -128,17 +116,5 @@ class Search {
       dearest: affordable(this.fleet.alive(), most),
       isInitial: this.fleet.commands.every(({ moves }) => moves.length === 0),
     });
-  }
-
-  private get tools(): CommandTools {
-    return {
-      simulation: this.fleet.simulation,
-      remove: (wanted) => this.fleet.budgets.take(this.fleet.counted(), wanted, 'Underutilized', mostCandidates),
-      decide: (outcome) => this.evaluator.decide(outcome),
-      evaluate: (candidates) => this.evaluator.evaluate(candidates, groupUnits),
-      best: (outcome) => this.nodeByNode.best(outcome),
-      carryOut: (outcome) => this.fleet.carryOut(outcome),
-      isEnough: () => this.fleet.isEnough(),
-    };
   }
 }

@@ -26,7 +26,6 @@ import { Launches } from './launches.js';
 import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
 import { Purchases, type PurchaseSearch } from './purchases.js';
-import { withCandidates } from './with-candidates.js';
 import { Worth } from './worth.js';
 import { fullName } from '../../core/names.js';
 
@@ -361,6 +360,17 @@ export class Trial {
     state.ports.push(...podClass.shape.hostPorts);
     this.topologyCounts.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
   }
+}
+
+/** The compiled pass with the candidates still present, and with the pods that stay on them. */
+function withCandidates(compiled: Compiled, candidates: ReadonlyMap<string, readonly Pod[]>): Compiled {
+  const bound = new Map(compiled.bound);
+  for (const [name, fixed] of candidates) {
+    if (fixed.length > 0) bound.set(name, fixed);
+    for (const pod of fixed) compiled.classes.demandOf(pod);
+  }
+  const nodes = compiled.nodes.map((view) => (candidates.has(view.name) ? { ...view, deleting: false } : view));
+  return { ...compiled, bound, nodes };
 }
 
 /** The coverage as if every node that may be removed were removed: these nodes free their commitments. */
