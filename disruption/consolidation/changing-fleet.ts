@@ -27,11 +27,14 @@ export class ChangingFleet {
     private readonly isOver: () => boolean,
   ) {
     const examined = examineNodes(input);
-    this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
     this.removed = examined.flatMap((each) =>
       each.view.deleting && each.view.node !== undefined ? [{ ...each, nodePool: nodePoolOf(each) }] : [],
     );
     this.simulation = new Simulation(input, examined);
+    this.held = [
+      ...examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }])),
+      ...this.simulation.held,
+    ];
     this.budgets = new Budgets(input);
     this.totalPrice = this.fleetPrice();
   }

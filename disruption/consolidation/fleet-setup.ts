@@ -6,16 +6,28 @@ import { addLoad, type FleetNode, isCountedWaiting, isOnlyEmpty } from './fleet.
 import { isBufferPod } from '../../core/pods.js';
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
 import type { PackingInput, Plan } from '../../packing/types.js';
+import type { Consolidation } from './types.js';
 import { fullName } from '../../core/names.js';
 
-/** The nodes of the trial with their running pods on them. */
-export function fleetOf(trial: Trial, examined: readonly ExaminedNode[]): FleetNode[] {
+/**
+ * The nodes of the trial with their running pods on them. Those that stay because a pod can be placed nowhere are added
+ * to `held`.
+ */
+export function fleetOf(
+  trial: Trial,
+  examined: readonly ExaminedNode[],
+  held: Consolidation['held'][number][],
+): FleetNode[] {
   const byName = new Map(examined.map((each) => [each.name, each]));
   const nodes = trial.nodes.map((state) => {
     const known = byName.get(state.view.name)!;
     const { loads, stuck } = movingPods(trial, known);
     trial.occupy(state, stuck);
     trial.placer.settleOn(state, loads);
+    const [first] = stuck;
+    if (first !== undefined) {
+      held.push({ node: known.name, why: `no node takes pod ${fullName(first)}: ${trial.whyNowhere(first)}` });
+    }
     return fleetNode(state, known, loads, known.why === undefined && stuck.length === 0);
   });
   trial.commit();

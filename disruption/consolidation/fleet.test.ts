@@ -107,11 +107,11 @@ const buffer = pod('buffer', '', 1, {
 });
 test.each<[string, number, readonly (typeof buffer)[], boolean]>([
   ['nothing', 1, [], true],
-  ['a pending pod', 1, [a!], false],
+  ['a pending pod', 1, [a!], true],
   ['pods to evict', 2, [], false],
   ['the room of a capacity buffer', 1, [a!, buffer], false],
 ])(
-  'a node counts as emptied with %s (consolidation/empty-nodes, consolidation/room-of-pending-pods)',
+  'a node counts as emptied with %s (consolidation/empty-nodes, capacity-buffers/nodes-are-not-empty)',
   (_, cost, waiting, expected) => {
     expect(
       isEmptied(nodeOf({ cost, waiting: waiting.length === 0 ? new Map() : new Map([[web, [...waiting]]]) })),

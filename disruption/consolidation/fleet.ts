@@ -48,11 +48,11 @@ export interface FleetNode extends CountedNode {
 export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBufferPod);
 
 /**
- * Whether the node is empty (consolidation/empty-nodes). Pods with an eviction cost of zero do not count; pending pods
- * and capacity buffers with room there do.
+ * Whether the node is empty (consolidation/empty-nodes). Pods with an eviction cost of zero and pending pods with room
+ * there do not count; capacity buffers do (capacity-buffers/nodes-are-not-empty).
  */
 export const isEmptied = ({ cost, waiting }: Pick<FleetNode, 'cost' | 'waiting'>): boolean =>
-  cost <= 1 && waiting.size === 0;
+  cost <= 1 && ![...waiting.values()].some(isCountedWaiting);
 
 export const isOnlyEmpty = (pool: NodePool | undefined): boolean =>
   pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';

@@ -151,7 +151,7 @@ export class OutcomeEvaluator {
     return false;
   }
 
-  isSpotForSpot({ candidates, launches }: Outcome): boolean {
+  isSpotForSpot({ candidates, launches }: Pick<Outcome, 'candidates' | 'launches'>): boolean {
     if (!this.fleet.requiresOnDemand || !launches.some(isSpot)) return false;
     return !hasOnDemand(candidates);
   }

@@ -146,7 +146,12 @@ function run(
     asked.push([letters(candidates), isAccompanied]);
     return true;
   };
-  const plan = makePlan(simulation, { pays, dearest: 7, isInitial: false });
+  const plan = makePlan(simulation, {
+    pays,
+    dearest: 7,
+    isSpotForSpot: () => false,
+    isInitial: false,
+  });
   expect(mostPaid).toBe(7);
   const filled = [...plan.fleetPlan.filled] as unknown as { name: string }[];
   return {

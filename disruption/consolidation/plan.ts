@@ -38,6 +38,8 @@ const few = { nodes: 8, removable: 4, pods: 40 };
 
 interface Planning {
   readonly pays: Pays;
+  /** Whether only spot nodes would be replaced by spot, which no command may do (consolidation/spot-to-spot). */
+  readonly isSpotForSpot: (outcome: Pick<Outcome, 'candidates' | 'launches'>) => boolean;
   /** The most that a launch may cost, dollars per hour. */
   readonly dearest: number;
   /** Whether pods are still where the input has them. */
@@ -46,11 +48,13 @@ interface Planning {
 
 /**
  * The cheapest fleet that is found, as if all nodes could be removed at once: planned, then improved a few nodes at a
- * time. If a candidate can replace a launch, the plan is made again with that node kept. In a small fleet every set of
- * nodes is also planned as provisioning would.
+ * time. If a candidate can replace a launch, the plan is made again with that node kept; if no command may launch what
+ * is planned, without launches. In a small fleet every set of nodes is also planned as provisioning would.
  */
 export function makePlan(simulation: Simulation, planning: Planning): ConsolidationPlan {
-  const plan = withSubstitutes(simulation, planning);
+  const hoped = withSubstitutes(simulation, planning);
+  const isForbidden = planning.isSpotForSpot({ candidates: hoped.remove, launches: hoped.fleetPlan.launches });
+  const plan = isForbidden ? withSubstitutes(simulation, { ...planning, dearest: 0 }) : hoped;
   return planning.isInitial ? ofSmallFleet(simulation, planning, plan) : plan;
 }
 

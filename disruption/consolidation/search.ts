@@ -113,6 +113,7 @@ class Search {
     const most = this.fleet.budgets.atMost(this.fleet.counted(), 'Underutilized');
     return makePlan(this.fleet.simulation, {
       pays: this.evaluator.pays,
+      isSpotForSpot: (outcome) => this.evaluator.isSpotForSpot(outcome),
       dearest: affordable(this.fleet.alive(), most),
       isInitial: this.fleet.commands.every(({ moves }) => moves.length === 0),
     });

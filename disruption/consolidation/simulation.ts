@@ -9,7 +9,7 @@ import type { ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
 import { addLoad, type FleetNode, isCountedWaiting, isOnlyEmpty, priceOfAll, statesOf } from './fleet.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
-import type { ConsolidationInput } from './types.js';
+import type { Consolidation, ConsolidationInput } from './types.js';
 
 /**
  * The fleet on which commands are tried. `attempts` apply their changes; `undo` reverts them, `redo` makes them again,
@@ -19,6 +19,8 @@ export class Simulation {
   readonly nodes: FleetNode[];
   readonly trial: Trial;
   readonly attempts: Attempts;
+  /** Nodes that stay because a pod of theirs can be placed nowhere, and why. */
+  readonly held: Consolidation['held'][number][] = [];
   /**
    * The surcharge of each node of a fleet, dollars per hour, so that fleets have fewer nodes; zero until a fleet was
    * planned (consolidation/fewest-nodes).
@@ -32,7 +34,7 @@ export class Simulation {
 
   constructor(input: ConsolidationInput, examined: readonly ExaminedNode[]) {
     this.trial = new Trial(input, stayingPods(examined));
-    this.nodes = fleetOf(this.trial, examined);
+    this.nodes = fleetOf(this.trial, examined, this.held);
     this.byState = new Map(this.nodes.map((node) => [node.state, node]));
     this.waiting = reserveRoom(this.trial, this.byState);
     this.attempts = new Attempts(this.trial, this.waiting);

@@ -108,6 +108,13 @@ export class Trial {
     return podClass === undefined || this.compiled.invalid.has(podClass) ? undefined : podClass;
   }
 
+  /** Why the pod can be placed on no node, in words. */
+  whyNowhere(pod: Pod): string {
+    const podClass = this.classes.get(pod);
+    const invalid = podClass && this.compiled.invalid.get(podClass);
+    return invalid === undefined ? 'it is not planned' : `${invalid.subject}: ${invalid.message}`;
+  }
+
   /** A NodePool in which nodes are launched. */
   poolOf(name: string): NodePool | undefined {
     return this.compiled.pools.find((pool) => pool.name === name)?.object;

@@ -15,18 +15,23 @@ interface PricedNode extends SmallNode {
 }
 
 /**
- * One to three nodes that hold a few pods by all their rules, each of a random type that has room for them. On demand
- * alone: the replacement of spot by spot has other rules.
+ * One to three nodes that hold a few pods by all their rules, each of a random type that has room for them. All of one
+ * capacity type.
  */
-function smallFleet(random: Random): { small: SmallCase; nodes: PricedNode[] } | undefined {
+function smallFleet(
+  random: Random,
+  capacity: 'on-demand' | 'spot' = 'on-demand',
+): { small: SmallCase; nodes: PricedNode[] } | undefined {
   const drawn = smallCase(random, 5);
-  const onDemand = drawn.types.map((type) => ({
+  const types = drawn.types.map((type) => ({
     ...type,
-    offers: type.offers.filter(({ capacityType }) => capacityType === 'on-demand'),
+    offers: type.offers
+      .filter(({ capacityType }) => capacityType === 'on-demand')
+      .map((offer) => ({ ...offer, capacityType: capacity })),
   }));
   const small = {
     ...drawn,
-    types: onDemand,
+    types,
     nodes: [],
     pools: drawn.pools.map((each) => ({ ...each, isTainted: false })),
   };
@@ -34,8 +39,8 @@ function smallFleet(random: Random): { small: SmallCase; nodes: PricedNode[] } |
   if (unschedulable.length > 0 || newNodeClaims.length === 0 || newNodeClaims.length > 3) return undefined;
   const nodes = newNodeClaims.map(({ nodePool, cheapest, pods }, i): PricedNode => {
     const running = small.pods.filter(({ name }) => pods.includes(`default/${name}`));
-    const least = onDemand.find(({ name }) => name === cheapest.instanceType)!;
-    const fits = onDemand.filter(
+    const least = types.find(({ name }) => name === cheapest.instanceType)!;
+    const fits = types.filter(
       ({ arch, cpu, memory, offers }) =>
         arch === least.arch &&
         cpu >= least.cpu &&
@@ -61,15 +66,18 @@ function smallFleet(random: Random): { small: SmallCase; nodes: PricedNode[] } |
   return { small: { ...small, nodes, pods: [] }, nodes };
 }
 
-/** The lowest price of the fleet after any of its nodes are removed, and nodes launched for their pods. */
-function cheapestFleet({ small, nodes }: { small: SmallCase; nodes: readonly PricedNode[] }): number {
+/** The lowest price of the fleet after any of its nodes are removed, and nodes of these types launched for their pods. */
+function cheapestFleet(
+  { small, nodes }: { small: SmallCase; nodes: readonly PricedNode[] },
+  types: SmallCase['types'] = small.types,
+): number {
   let best = nodes.reduce((sum, { price }) => sum + price, 0);
   for (let removed = 1; removed < 1 << nodes.length; removed++) {
     const staying = nodes.filter((_, i) => (removed & (1 << i)) === 0);
     const going = nodes.filter((_, i) => (removed & (1 << i)) !== 0);
     const price = staying.reduce((sum, each) => sum + each.price, 0);
     const pods = going.flatMap(({ running }) => running);
-    const launched = cheapestBelow({ ...small, nodes: staying, pods }, best - price, mostSteps);
+    const launched = cheapestBelow({ ...small, types, nodes: staying, pods }, best - price, mostSteps);
     if (typeof launched === 'number') best = price + launched;
   }
   return best;
@@ -88,4 +96,19 @@ test('of 300 fleets of one to three nodes at least 296 end at the lowest price t
     if (priceAfter > cheapest + 1e-9) dearer.push(`seed ${seed}: ${priceAfter}, not ${cheapest}`);
   }
   expect(dearer.slice(300 - 296)).toEqual([]);
+});
+
+// Rule `consolidation/spot-to-spot`: with the feature gate off nothing is launched for them.
+test('of 300 fleets of one to three spot nodes at least 299 end at the lowest price that removing any of their nodes can reach', () => {
+  const dearer: string[] = [];
+  let fleets = 0;
+  for (let seed = firstSeed; fleets < 300; seed++) {
+    const fleet = smallFleet(new Random(seed), 'spot');
+    if (fleet === undefined) continue;
+    fleets++;
+    const { priceAfter } = consolidateFleet(packingInputOf(caseOf(fleet.small)));
+    const cheapest = cheapestFleet(fleet, []);
+    if (priceAfter > cheapest + 1e-9) dearer.push(`seed ${seed}: ${priceAfter}, not ${cheapest}`);
+  }
+  expect(dearer.slice(300 - 299)).toEqual([]);
 });
