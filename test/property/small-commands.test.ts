@@ -99,7 +99,7 @@ test('of 300 fleets of one to three nodes at least 296 end at the lowest price t
 });
 
 // Rule `consolidation/spot-to-spot`: with the feature gate off nothing is launched for them.
-test('of 300 fleets of one to three spot nodes at least 299 end at the lowest price that removing any of their nodes can reach', () => {
+test('300 fleets of one to three spot nodes end at the lowest price that removing any of their nodes can reach', () => {
   const dearer: string[] = [];
   let fleets = 0;
   for (let seed = firstSeed; fleets < 300; seed++) {
@@ -110,5 +110,5 @@ test('of 300 fleets of one to three spot nodes at least 299 end at the lowest pr
     const cheapest = cheapestFleet(fleet, []);
     if (priceAfter > cheapest + 1e-9) dearer.push(`seed ${seed}: ${priceAfter}, not ${cheapest}`);
   }
-  expect(dearer.slice(300 - 299)).toEqual([]);
+  expect(dearer).toEqual([]);
 });
