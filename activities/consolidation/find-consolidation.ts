@@ -27,6 +27,8 @@ import { listedNames } from '../../core/text.js';
 const searchEveryMs = 5 * 60_000;
 /** The interval if the instance types of a NodePool could not be read. */
 const missingTypesMs = 15_000;
+/** Nodes that come up together become consolidatable one after the other: those of the same seconds get one search. */
+const togetherMs = 5000;
 /** Pause after a search, as a multiple of its duration without its time in the queue. */
 const restFactor = 4;
 /**
@@ -201,10 +203,12 @@ function notYetOf({ views, now }: DisruptionContext): ReadonlySet<string> {
   return new Set(views.filter((view) => !(consolidatableAt(view) <= now)).map(nodeNameOf));
 }
 
-/** When nodes become consolidatable, and when they are included in plans. */
+/** When nodes become consolidatable, and when they are included in plans: together with those of the same seconds. */
 function nextTimes({ views, now }: DisruptionContext): number[] {
   const times = views.map(consolidatableAt).flatMap((at) => [at - lookAheadMs, at]);
-  const later = times.filter((at) => at > now && Number.isFinite(at));
+  const later = times.flatMap((at) =>
+    at > now && Number.isFinite(at) ? [Math.ceil(at / togetherMs) * togetherMs] : [],
+  );
   return later.length === 0 ? [] : [later.reduce((a, b) => Math.min(a, b))];
 }
 
