@@ -22,6 +22,8 @@ interface ProfileOffers {
   readonly capacity: Float64Array;
   /** The largest amount of each resource in any of them. */
   readonly largest: Float64Array;
+  /** Like `capacity`: the largest amounts in this row and those before it. */
+  readonly reach: Float64Array;
   /**
    * Indices into `rows` of the rows with the best ratio of capacity to price; for a share of a node the others need not
    * be considered.
@@ -110,14 +112,16 @@ export class Offers {
     const dims = overhead.length;
     const kept = undominated(this.candidates(profile, overhead), dims, limited);
     const capacity = new Float64Array(kept.length * dims);
+    const reach = new Float64Array(kept.length * dims);
     const largest = new Float64Array(dims);
     kept.forEach((candidate, i) => {
       capacity.set(candidate.capacity, i * dims);
       for (let d = 0; d < dims; d++) if (candidate.capacity[d]! > largest[d]!) largest[d] = candidate.capacity[d]!;
+      reach.set(largest, i * dims);
     });
     const rows = kept.map(({ row }) => row);
     const price = Float64Array.from(rows, (row) => this.universe.rows[row]!.offering.price);
-    return { rows, capacity, largest, bargains: bargainsOf(price, capacity, dims) };
+    return { rows, capacity, largest, reach, bargains: bargainsOf(price, capacity, dims) };
   }
 
   /**
@@ -271,6 +275,20 @@ function same(a: Float64Array, b: Float64Array): boolean {
 /** Whether pods with these host ports can run together with the DaemonSets of the profile. */
 export function portsFree(offers: ProfileOffers, ports: readonly HostPort[]): boolean {
   return ports.length === 0 || !portsClash(offers.daemonPorts, ports);
+}
+
+/** The index of the first row that may hold the usage: each row before it has too little of some resource. */
+export function firstInReach({ rows, reach }: Pick<ProfileOffers, 'rows' | 'reach'>, usage: Float64Array): number {
+  const dims = usage.length;
+  let from = 0;
+  for (let to = rows.length; from < to;) {
+    const middle = (from + to) >>> 1;
+    let d = 0;
+    while (d < dims && usage[d]! <= reach[middle * dims + d]!) d++;
+    if (d === dims) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Whether some row of the profile has room for one pod of this size. */

@@ -1,7 +1,7 @@
 import { compareText } from '../../core/text.js';
 import type { Incumbent } from './incumbent.js';
 import type { PlacementState } from './placement-state.js';
-import type { TentativeNode } from './tentative-node.js';
+import { contentOf } from './tentative-node.js';
 import type { Group } from '../topology/groups.js';
 import type { Rules } from '../topology/rules.js';
 import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
@@ -9,8 +9,9 @@ import { fullName } from '../../core/names.js';
 
 /** Maximum number of pods of a plan that is searched exactly. */
 export const mostPods = 24;
-/** Maximum number of placements tried; with more, the search ends without a proof. */
-const mostTried = 1000;
+/** After so many placements without a better plan the search ends without a proof; after a better one it continues up to `extensionFactor` times as many. */
+const mostTried = 300;
+const extensionFactor = 3;
 
 /**
  * Tries every place for every pod, as long as that may beat the best plan. Returns whether everything was tried: the
@@ -76,6 +77,7 @@ class ExactSearch {
   private price: number;
   private unplaced: number;
   private tried = 0;
+  private most = mostTried;
   found: { readonly path: readonly (() => void)[]; readonly left: readonly UnplacedPod[] } | undefined;
 
   constructor(
@@ -96,7 +98,7 @@ class ExactSearch {
   /** Returns whether everything was tried. */
   run(): boolean {
     this.place(0, 0);
-    return this.tried <= mostTried;
+    return this.tried <= this.most;
   }
 
   /** Applies the best plan found; returns the pods that it leaves unplaced. */
@@ -122,15 +124,16 @@ class ExactSearch {
       this.found = { path: [...this.path], left: [...left] };
       this.price = price;
       this.unplaced = left.length;
+      this.most = Math.max(mostTried, this.tried * extensionFactor);
       return;
     }
     const text = `${index} ${left.length} ${contentKey(state)}`;
     if (this.seen.has(text)) return;
     this.seen.add(text);
-    if (this.tried++ > mostTried) return;
+    if (this.tried++ > this.most) return;
     for (const { cost, put } of this.followsLeftEqual(unplaced) ? [] : state.choices(unplaced)) {
       if (left.length === this.unplaced && price + cost >= this.price - 1e-9) continue;
-      if (this.tried > mostTried) return;
+      if (this.tried > this.most) return;
       const { changes } = state;
       put();
       this.path.push(put);
@@ -148,11 +151,14 @@ class ExactSearch {
   private canBeEven(index: number): boolean {
     const { topologyCounts } = this.state.context;
     for (const [group, after] of this.spreads) {
-      const counts = topologyCounts.domains(group).map((domain) => topologyCounts.count(group, domain));
+      const domains = topologyCounts.domains(group);
+      let most = -Infinity;
       // Pods without the rule can be bound later.
-      const most = topologyCounts.domains(group).map((domain, d) => counts[d]! - topologyCounts.free(group, domain));
-      const least = Math.max(...most) - group.maxSkew;
-      if (counts.reduce((sum, count) => sum + Math.max(0, least - count), 0) > after[index]!) return false;
+      for (const domain of domains)
+        most = Math.max(most, topologyCounts.count(group, domain) - topologyCounts.free(group, domain));
+      let missing = 0;
+      for (const domain of domains) missing += Math.max(0, most - group.maxSkew - topologyCounts.count(group, domain));
+      if (missing > after[index]!) return false;
     }
     return true;
   }
@@ -161,16 +167,10 @@ class ExactSearch {
 /** Equal for plans that differ only in the names of equal pods. */
 const contentKey = ({ tentativeNodes, existing }: PlacementState): string =>
   [
-    ...tentativeNodes.map(launchedKey),
+    ...tentativeNodes.map(contentOf),
     ...existing.nodes.flatMap(({ pods, placed = [] }, at) =>
       pods.length === 0 ? [] : [`${at}:${placed.map(({ podClass }) => podClass.index).join()}`],
     ),
   ]
     .sort()
     .join(' ');
-
-const launchedKey = ({ row, profiles, members }: TentativeNode): string =>
-  `${row}/${profiles.length}.${profiles[0]!.index}:${members
-    .map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`)
-    .sort()
-    .join()}`;

@@ -1,6 +1,6 @@
 import type { NodeState, PlacedPod } from '../place/node-states.js';
 import type { PlacementState } from './placement-state.js';
-import type { TentativeNode } from './tentative-node.js';
+import { contentOf, type TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
@@ -136,8 +136,8 @@ export class Exchanges {
 
   /** Merges several equal nodes: there may be no instance size for two of them, but one for four. */
   private joinAlike(into: TentativeNode, end: number): void {
-    const text = contentKey(into);
-    const others = this.state.tentativeNodes.filter((each) => each !== into && contentKey(each) === text);
+    const text = contentOf(into);
+    const others = this.state.tentativeNodes.filter((each) => each !== into && contentOf(each) === text);
     for (const together of equalNodesJoined) {
       if (others.length < together - 1 || this.state.work >= end) return;
       if (this.joinInto(into, others.slice(0, together - 1))) return;
@@ -149,7 +149,7 @@ export class Exchanges {
     const { tentativeNodes } = this.state;
     const refused = new Set<string>();
     for (let other = first; other < tentativeNodes.length && this.state.work < end;) {
-      const text = contentKey(tentativeNodes[other]!);
+      const text = contentOf(tentativeNodes[other]!);
       if (!refused.has(text) && this.joinInto(into, [tentativeNodes[other]!])) continue;
       refused.add(text);
       other++;
@@ -158,7 +158,7 @@ export class Exchanges {
 
   private joinInto(into: TentativeNode, from: readonly TentativeNode[]): boolean {
     const { best, state } = this;
-    const text = `${contentKey(into)} ${from.map(contentKey).join(' ')}`;
+    const text = `${contentOf(into)} ${from.map(contentOf).join(' ')}`;
     if (this.isImpossible(text)) return false;
     best.begin();
     const members = from.flatMap((each) =>
@@ -188,10 +188,6 @@ export class Exchanges {
     return impossible.has(text);
   }
 }
-
-/** Equal for tentative nodes that differ only in the names of their pods. */
-const contentKey = ({ row, members }: TentativeNode): string =>
-  `${row}:${members.map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`).join()}`;
 
 /** One pod of each class on the node. */
 function removablePodsOf(state: PlacementState, host: TentativeNode | NodeState): RemovablePod[] {

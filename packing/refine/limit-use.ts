@@ -30,6 +30,10 @@ export class LimitUse {
     this.reserve(reserve, times);
   }
 
+  remaining(): string {
+    return this.limits.map(({ remaining }) => remaining).join();
+  }
+
   reserve(reserve: readonly number[], times: number): void {
     reserve.forEach((amount, l) => (this.limits[l]!.remaining -= times * amount));
   }

@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compile/compiled.js';
 import { minValuesRulesOf } from '../compile/min-values.js';
+import { firstInReach } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
 import { allows, meetsHostAffinity } from '../place/admission.js';
@@ -13,7 +14,7 @@ import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import type { LimitUse } from './limit-use.js';
 import type { ProfilePlace, ProfileLists } from './profile-lists.js';
-import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
+import { contentOf, type ClassAtLevel, type TentativeNode } from './tentative-node.js';
 
 /** A way to place one pod. */
 export interface Move {
@@ -93,6 +94,8 @@ const fewPlaces = 32;
 /** Finds possible places for one pod and their cost. Changes nothing. */
 export class Moves {
   private readonly withMinValues: ReadonlySet<Pool>;
+  /** Results of `reserveFor` by content, row and remaining limits. */
+  private readonly reserves = new Map<string, readonly number[] | undefined>();
 
   constructor(
     private readonly context: MovesContext,
@@ -124,13 +127,18 @@ export class Moves {
   }
 
   /**
-   * Every way to place the pod: at the lowest price in each combination of domains, on each tentative node and on a new
-   * one.
+   * Every way to place the pod: at the lowest price in each combination of domains, on a new node and on each tentative
+   * one, of equal ones on the first.
    */
   all(atLevel: ClassAtLevel, pod: Pod): Move[] {
     const found: Move[] = [];
     const choice: PlacementChoice = { mode: 'cheap', anyWeight: true };
-    for (const tentative of this.tentativeNodes) this.joinMove(tentative, atLevel, pod, choice, found);
+    const alike = new Set<string>();
+    for (const tentative of this.tentativeNodes) {
+      const content = contentOf(tentative);
+      if (!alike.has(content)) this.joinMove(tentative, atLevel, pod, choice, found);
+      alike.add(content);
+    }
     this.launchMove(atLevel, choice, found);
     return found;
   }
@@ -156,12 +164,14 @@ export class Moves {
     for (let d = 0; d < usage.length; d++) usage[d] = usage[d]! + demand[d]!;
     // Any pod may use the free room of a node, but a node is enlarged only in the heaviest pool with room
     // (scheduling/heaviest-pool-first).
-    const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
-    const isAllowed = (move: Move | undefined): boolean => isHeavy || move?.row === tentative.row;
+    const isAllowed = (move: Move | undefined): boolean =>
+      move?.row === tentative.row ||
+      choice.anyWeight === true ||
+      tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
     const found: Move[] | undefined = all && [];
     const move = this.best(atLevel, profiles, usage, { choice, tentative, all: found });
     if (found !== undefined) all!.push(...found.filter(isAllowed));
-    return isAllowed(move) ? move : undefined;
+    return move !== undefined && isAllowed(move) ? move : undefined;
   }
 
   /** The weight of the pools in which nodes are launched for such pods while limits allow. */
@@ -320,8 +330,10 @@ export class Moves {
     const dims = usage.length;
     let best = -1;
     for (const profile of profiles) {
-      const { rows, capacity } = offers.of(profile);
-      for (let i = 0; i < rows.length; i++) {
+      const own = offers.of(profile);
+      const { rows, capacity } = own;
+      this.effort.spent++;
+      for (let i = firstInReach(own, usage); i < rows.length; i++) {
         const row = rows[i]!;
         if (best >= 0 && universe.rank[row]! >= universe.rank[best]!) break;
         this.effort.spent++;
@@ -352,8 +364,14 @@ export class Moves {
     };
     if (tentative !== undefined) this.limitUse.charge(tentative.row, tentative.reserve, -1);
     this.limitUse.charge(row, none, 1);
-    const reserve = reserveOf(claim);
-    this.effort.spent += listingWork;
+    const { podClass, levelIndex } = atLevel;
+    const before = tentative === undefined ? '' : contentOf(tentative);
+    const text = `${before} ${podClass.index}.${levelIndex} ${row} ${this.limitUse.remaining()}`;
+    if (!this.reserves.has(text)) {
+      this.reserves.set(text, reserveOf(claim));
+      this.effort.spent += listingWork;
+    }
+    const reserve = this.reserves.get(text);
     this.limitUse.charge(row, none, -1);
     if (tentative !== undefined) this.limitUse.charge(tentative.row, tentative.reserve, 1);
     return reserve;

@@ -152,6 +152,7 @@ export class PlacementState {
       row,
       reserve: none,
       count: 0,
+      content: undefined,
     };
   }
 
@@ -159,6 +160,7 @@ export class PlacementState {
     const demand = this.context.feasibility.demand(podClass);
     for (let d = 0; d < demand.length; d++) tentative.usage[d] = tentative.usage[d]! + pods * demand[d]!;
     tentative.count += pods;
+    tentative.content = undefined;
     if (pods > 0) tentative.ports.push(...podClass.shape.hostPorts);
   }
 

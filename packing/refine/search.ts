@@ -15,6 +15,8 @@ interface Neighbourhood {
 }
 
 const modes = ['fill', 'cheap'] as const;
+const orders = ['usual', 'reversed', 'random'] as const;
+type Order = (typeof orders)[number];
 /** All pods on existing nodes are placed again together only up to this number. */
 const mostMoved = 400;
 /** After an improvement the search continues until it has done this many times the work so far. */
@@ -44,6 +46,8 @@ export class Search {
   private readonly state: PlacementState;
   private readonly random = new Xorshift(0x9e3779b9);
   private readonly order: PlacingOrder;
+  /** What was tried since the last improvement; see `isNew`. */
+  private readonly triedInVain = new Set<string>();
   /** How often pods of a class were unplaced: these classes go first. */
   private readonly timesUnplaced = new Map<PodClass, number>();
   /** Classes whose spread also selects pods without that spread. */
@@ -58,7 +62,7 @@ export class Search {
 
   /** Places unplaced pods without moving others. */
   placeUnplaced(): void {
-    if (this.best.unplaced.length > 0) this.attempt({}, { mode: 'cheap' }, false);
+    if (this.best.unplaced.length > 0) this.attempt({}, { mode: 'cheap' }, 'usual');
   }
 
   run(effort: Effort): void {
@@ -69,15 +73,15 @@ export class Search {
     const enough = (): boolean => this.best.isEnough(target);
     for (const choice of this.choices()) {
       if (state.work >= end || enough()) return;
-      this.attempt(state, choice, false);
+      this.attempt(state, choice, 'usual');
       const nodes = state.existing.occupied();
       if (nodes.length > 0 && podsOn(nodes) <= mostMoved)
-        this.attempt({ tentativeNodes: state.tentativeNodes, nodes }, choice, false);
+        this.attempt({ tentativeNodes: state.tentativeNodes, nodes }, choice, 'usual');
     }
     const spent = state.work - begun;
     this.searchNeighbourhoods({ units: units - spent, most: (effort.most ?? units) - spent, target });
     for (const choice of this.lastChoices()) {
-      if (!enough() && this.attempt(state, choice, false)) this.searchNeighbourhoods(effort);
+      if (!enough() && this.attempt(state, choice, 'usual')) this.searchNeighbourhoods(effort);
     }
     while (this.prioritiseUnplaced(state.work + prioritiseUnits)) this.searchNeighbourhoods(effort);
   }
@@ -103,11 +107,24 @@ export class Search {
         ...this.randomDomainFactor(),
         ...this.randomCounting(),
       };
-      const isBetter = this.attempt(this.pickNeighbourhood(), choice, this.random.next() % 3 > 0);
+      const area = this.pickNeighbourhood();
+      const order = this.random.next() % 3 > 0 ? orders[this.random.next() % 3]! : 'usual';
+      const isBetter = this.isNew(area, choice, order) && this.attempt(area, choice, order);
       idle = isBetter ? 0 : idle + 1;
       if (isBetter) end = Math.min(begun + most, Math.max(end, begun + (state.work - begun) * extensionFactor));
       state.work += 20;
     }
+  }
+
+  /** Whether this was not tried since the last improvement: the result would be the same. */
+  private isNew({ tentativeNodes = [], nodes = [] }: Neighbourhood, choice: PlacementChoice, order: Order): boolean {
+    if (order === 'random') return true;
+    const area = [...tentativeNodes.map(({ host }) => host), ...nodes.map(({ index }) => `${index}`)].sort().join();
+    const { mode, domainFactor: { domain, factor } = {}, counting } = choice;
+    const text = `${area} ${mode} ${domain ?? ''} ${factor ?? ''} ${counting ?? ''} ${order}`;
+    if (this.triedInVain.has(text)) return false;
+    this.triedInVain.add(text);
+    return true;
   }
 
   /** Repeatedly places all pods again, most often unplaced pods first; returns whether more have a place afterwards. */
@@ -122,8 +139,10 @@ export class Search {
       }
       const nodes = state.existing.occupied();
       const area = podsOn(nodes) <= mostMoved ? { tentativeNodes: state.tentativeNodes, nodes } : state;
-      left = this.placeAnew(area, choices[idle % choices.length]!, false);
-      if (this.best.accept(left)) idle = -1;
+      left = this.placeAnew(area, choices[idle % choices.length]!, 'usual');
+      if (!this.best.accept(left)) continue;
+      this.triedInVain.clear();
+      idle = -1;
     }
     this.timesUnplaced.clear();
     return this.best.unplaced.length < before;
@@ -209,8 +228,10 @@ export class Search {
   }
 
   /** Places the pods of the neighbourhood and the unplaced ones again; returns whether the plan is better. */
-  private attempt(area: Neighbourhood, choice: PlacementChoice, mixed: boolean): boolean {
-    return this.best.accept(this.placeAnew(area, choice, mixed));
+  private attempt(area: Neighbourhood, choice: PlacementChoice, order: Order): boolean {
+    const isBetter = this.best.accept(this.placeAnew(area, choice, order));
+    if (isBetter) this.triedInVain.clear();
+    return isBetter;
   }
 
   /**
@@ -219,7 +240,7 @@ export class Search {
   private placeAnew(
     { tentativeNodes = [], nodes = [] }: Neighbourhood,
     choice: PlacementChoice,
-    mixed: boolean,
+    order: Order,
   ): UnplacedPod[] {
     const { state } = this;
     this.best.begin();
@@ -236,22 +257,26 @@ export class Search {
         state.existing.take(node, placed);
       }
     }
-    const order = this.inOrder(unplaced, mixed, choice.counting);
-    return insertAll(order, ({ podClass, pod, lastLevel }) => state.insert(podClass, pod, lastLevel, choice));
+    // Places only add to the price: once it is higher than the best, the others need not be tried.
+    const isFull = this.best.unplaced.length === 0;
+    return insertAll(
+      this.inOrder(unplaced, order, choice.counting),
+      ({ podClass, pod, lastLevel }) =>
+        !(isFull && state.price() > this.best.price + 1e-9) && state.insert(podClass, pod, lastLevel, choice),
+    );
   }
 
-  /** In the usual order, formerly unplaced pods first. If `mixed`, sometimes smallest first or at random. */
+  /** Formerly unplaced pods first; of the others, in the usual order, smallest first, or at random. */
   private inOrder(
     unplaced: readonly UnplacedPod[],
-    mixed: boolean,
+    order: Order,
     counting?: PlacementChoice['counting'],
   ): UnplacedPod[] {
     const { timesUnplaced, random } = this;
     const classes = this.state.context.compiled.queue.length;
-    const kind = mixed ? random.next() % 3 : 0;
     const key = (rank: number): number => {
-      if (kind === 1) return -rank;
-      return kind === 2 ? rank + (random.next() % classes) : rank;
+      if (order === 'reversed') return -rank;
+      return order === 'random' ? rank + (random.next() % classes) : rank;
     };
     return this.order.of(unplaced, { timesUnplaced, key, ...(counting && { [counting]: this.countingOthers }) });
   }

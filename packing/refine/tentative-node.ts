@@ -25,6 +25,8 @@ export interface TentativeNode {
   /** By limit: what it reserves for minValues beyond the use of its row. */
   reserve: readonly number[];
   count: number;
+  /** See `contentOf`; undefined after a change. */
+  content: string | undefined;
 }
 
 export interface TentativeMember {
@@ -42,6 +44,15 @@ export interface ClassAtLevel {
   readonly levelIndex: number;
   readonly rules: Rules;
 }
+
+/** Equal for tentative nodes that differ only in the names of their pods. */
+export const contentOf = (node: TentativeNode): string => (node.content ??= describeContent(node));
+
+const describeContent = ({ row, profiles, pinnedKeys, members }: TentativeNode): string =>
+  `${row}/${profiles.length}.${profiles[0]!.index}/${[...pinnedKeys].sort().join()}:${members
+    .map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`)
+    .sort()
+    .join()}`;
 
 export function openClaimOf({ row, members, pinnedKeys }: TentativeNode): OpenClaim {
   return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys };
