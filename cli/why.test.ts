@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { claimAnswer, type ClaimKnown, claimText, whyText, type WhyWorkflow } from './why/claim-answer.js';
+import { claimAnswer, type ClaimKnown, claimText, whyText, type WhyWorkflow } from './why-answers.js';
 import { lastRuns, why } from './why.js';
 
 type Conditions = NonNullable<NonNullable<NodeClaim['status']>['conditions']>;

@@ -21,8 +21,16 @@ import { messageOf } from '../core/error-message.js';
 import { karpenterLease, leaderLease, type Settings } from '../process/settings.js';
 import { isTerminal } from '../core/pods.js';
 import { readBudgets, statusReport } from './status-report.js';
-import { nodesToShow, poolAnswer } from './why/pool-answer.js';
-import { claimAnswer, type ClaimKnown, claimText, type Why, whyText, type WhyWorkflow } from './why/claim-answer.js';
+import {
+  nodesToShow,
+  poolAnswer,
+  claimAnswer,
+  type ClaimKnown,
+  claimText,
+  type Why,
+  whyText,
+  type WhyWorkflow,
+} from './why-answers.js';
 import { nameOf } from '../core/names.js';
 
 interface Run {

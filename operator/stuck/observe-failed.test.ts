@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { observeFailed } from './observe-failed.js';
+import { observeFailed } from './observe-engine.js';
 import { timestampOf } from '../../test/simulation/temporal/durations.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { StatusReport } from '../status-rows.js';
-import { poolAnswer, type PoolKnown } from './pool-answer.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { StatusReport } from './status-rows.js';
+import { poolAnswer, type PoolKnown } from './why-answers.js';
 
 const at = '2026-01-05T12:00:00Z';
 const condition = (type: string, status: 'True' | 'False', message = '') => ({
