@@ -82,6 +82,8 @@ describe('refused objects are reported by file, object and field', () => {
   const refused: [string, unknown, string[]][] = [
     ['broken JSON', '{"kind": "List", ', ['not valid JSON']],
     ['broken YAML', 'kind: [', ['not valid YAML']],
+    ['a YAML key twice', 'kind: Pod\nkind: Node', ['line 2, column 1', 'Map keys must be unique']],
+    ['no text', 'kind: Pod\u0000', ['it is not text, expected YAML or JSON']],
     ['a number', '17', ['expected a Kubernetes object or List']],
     ['a List without items', { kind: 'List' }, ['items', 'expected an array']],
     ['no kind', list({ metadata: { name: 'x' } }), ['items[0]', 'kind']],
@@ -185,6 +187,19 @@ describe('refused objects are reported by file, object and field', () => {
       message = (error as Error).message;
     }
     for (const part of [path, ...parts]) expect(message).toContain(part);
+  });
+
+  test('keys of one large map take as long as those of many maps', () => {
+    const keys = (count: number): string => Array.from({ length: count }, (_, i) => `  k${i}: v\n`).join('');
+    const timeOf = (name: string, maps: string): number => {
+      const path = file(name, `kind: ConfigMap\n${maps}`);
+      const begun = process.cpuUsage();
+      loadObjects([path]);
+      return process.cpuUsage(begun).user;
+    };
+    timeOf('warm.yaml', `m:\n${keys(1000)}`);
+    const many = timeOf('many.yaml', Array.from({ length: 40 }, (_, i) => `m${i}:\n${keys(1000)}`).join(''));
+    expect(timeOf('large.yaml', `m:\n${keys(40_000)}`)).toBeLessThan(4 * many);
   });
 
   test('a file that does not exist, is a folder or is empty is refused', () => {
@@ -309,6 +324,11 @@ describe('objects are read as kubectl reads them', () => {
     ['karpenter.sh/v1alpha5', 'Provisioner', /Provisioner x is of karpenter.sh\/v1alpha5: stowage convert makes it v1/],
     ['karpenter.sh/v1beta1', 'NodePool', /NodePool x is of karpenter.sh\/v1beta1: stowage convert/],
     ['karpenter.k8s.aws/v1beta1', 'EC2NodeClass', /stowage convert/],
+    [
+      'karpenter.sh/v7',
+      'NodePool',
+      /NodePool x: .*apiVersion: found "karpenter.sh\/v7", allowed: one of karpenter.sh\/v1/,
+    ],
     ['karpenter.sh/v1', 'NodePool', /unknown field "spec.limit" \(did you mean limits\?\)/],
   ];
   test.each(refused)('%s %s is refused', (apiVersion, kind, message) => {

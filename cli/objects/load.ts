@@ -87,7 +87,7 @@ function groupRead(found: FoundObject, kind: string, read: ReadKind | undefined)
   if (typeof apiVersion !== 'string') return undefined;
   const group = groupOf(apiVersion);
   const isKarpenters = group === 'karpenter.sh' || group === 'karpenter.k8s.aws';
-  if (isKarpenters && !apiVersion.endsWith('/v1') && apiVersion !== read?.resource?.apiVersion)
+  if (isKarpenters && /\/v1(alpha|beta)\d+$/.test(apiVersion) && apiVersion !== read?.resource?.apiVersion)
     throw new UsageError(
       `${where(found)} ${kindAndName(kind, found.value)} is of ${apiVersion}: stowage convert makes it v1`,
     );

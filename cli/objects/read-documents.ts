@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isCollection, LineCounter, parseDocument as parseOne, visit } from 'yaml';
+import { isCollection, isScalar, LineCounter, parseDocument as parseOne, visit } from 'yaml';
 import type { Document, Scalar, Tags } from 'yaml';
 import { briefMessageOf } from '../../core/error-message.js';
 import { deepestLevel, dropNulls } from '../../core/nulls.js';
@@ -53,8 +53,10 @@ export function readText(file: string): string {
     const bytes = readFileSync(file === '-' ? 0 : file);
     // PowerShell's `>` writes UTF-16.
     const text = bytes.toString(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8');
+    if (text.includes('\u0000')) throw new UsageError(`${file}: it is not text, expected YAML or JSON`);
     return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new UsageError(`${file}: ${lookUp(unreadable, code) ?? message}`);
   }
@@ -108,6 +110,8 @@ const options = {
   version: '1.1',
   prettyErrors: false,
   logLevel: 'error',
+  // The parser compares each key with all others; readChunk has a set.
+  uniqueKeys: false,
   customTags: (tags: Tags): Tags => [
     ...tags.filter(
       (tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !/:(timestamp|binary)$/.test(tag.tag)),
@@ -140,6 +144,14 @@ function readChunk(chunk: string, line: number, file: string, place: string): Fo
   let open: Scalar.Parsed | undefined;
   refusingBadYaml(where, () => {
     visit(yaml, {
+      Map: (_, { items }) => {
+        const seen = new Set<unknown>();
+        for (const { key } of items) {
+          if (!isScalar(key) || key.value === '<<') continue;
+          if (seen.has(key.value)) refuse(key.range?.[0] ?? 0, 'Map keys must be unique');
+          seen.add(key.value);
+        }
+      },
       Pair: (_, { key }) => {
         if (isCollection(key)) refuse(key.range?.[0] ?? 0, 'a key is no text');
       },

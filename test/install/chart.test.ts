@@ -123,7 +123,7 @@ describe('the Helm chart', () => {
   });
 
   test('gives the rights of deploy/rbac.yaml, under its own names', async () => {
-    const rendered = await render();
+    const rendered = await render({ 'page.enabled': 'true' });
     const source = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Rendered);
 
     const isOfRestarts = ({ metadata }: Rendered): boolean => metadata.name === restarts;
@@ -131,6 +131,7 @@ describe('the Helm chart', () => {
       expect(named(rendered, kind, metadata.name ?? '').rules).toEqual(rules);
     }
     expect(rendered.filter(isOfRestarts)).toEqual([]);
+    expect((await render()).filter(({ metadata }) => metadata.name === 'stowage-page')).toEqual([]);
     expect(named(rendered, 'Role', 'stowage').metadata.namespace).toBe('own');
     expect(named(rendered, 'Role', 'stowage-karpenter-lease').metadata.namespace).toBe('kube-system');
   });
