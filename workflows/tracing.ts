@@ -93,7 +93,7 @@ export function interceptors(): WorkflowInterceptors {
           return result;
         },
         handleSignal: (input, next) => {
-          if (entities.has(workflowType) && !isRepeated(input.args)) current = traceParentIn(input.headers) ?? current;
+          if (entities.has(workflowType)) current = traceParentIn(input.headers) ?? current;
           return next(input);
         },
       },
@@ -108,10 +108,6 @@ export function interceptors(): WorkflowInterceptors {
     ],
   };
 }
-
-/** Whether a signal only repeats what was signalled before, such as pods that are still pending. */
-const isRepeated = ([payload]: readonly unknown[]): boolean =>
-  (payload as { again?: boolean } | undefined)?.again === true;
 
 class Spans {
   private begun = 0;

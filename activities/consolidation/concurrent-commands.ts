@@ -13,8 +13,6 @@ export interface ConcurrentCommands {
   readonly dependent: readonly ConsolidationCommand[];
   /** Those that wait for consolidateAfter: of their candidates, or of nodes that their pods would move to. */
   readonly notYetConsolidatable: readonly ConsolidationCommand[];
-  /** Whether budgets exclude some of them. */
-  readonly isCutByBudgets: boolean;
 }
 
 /**
@@ -32,7 +30,6 @@ export function concurrentCommands(
   const touched = new Set<string>();
   const going = new Set<string>();
   const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
-  let isCutByBudgets = false;
   const chosen = [...commands].sort(bySaving).filter(({ method, candidates, moves }) => {
     if (method === 'empty') return false;
     const rests =
@@ -42,10 +39,7 @@ export function concurrentCommands(
     if (rests) return false;
     const needed = new Map<string, number>();
     for (const node of candidates) needed.set(poolOf.get(node)!, (needed.get(poolOf.get(node)!) ?? 0) + 1);
-    if ([...needed].some(([pool, count]) => count > (left.get(pool) ?? Number.POSITIVE_INFINITY))) {
-      isCutByBudgets = true;
-      return false;
-    }
+    if ([...needed].some(([pool, count]) => count > (left.get(pool) ?? Number.POSITIVE_INFINITY))) return false;
     for (const [pool, count] of needed) left.set(pool, (left.get(pool) ?? Number.POSITIVE_INFINITY) - count);
     for (const node of candidates) going.add(node);
     for (const { to } of moves) touched.add(to);
@@ -55,7 +49,7 @@ export function concurrentCommands(
   const notYetConsolidatable = chosen.filter(isEarly);
   const dependent = commands.filter((command) => command.method !== 'empty' && !chosen.includes(command));
   const due = chosen.filter((command) => !isEarly(command));
-  return { commands: due, dependent, notYetConsolidatable, isCutByBudgets };
+  return { commands: due, dependent, notYetConsolidatable };
 }
 
 /** Highest saving per removed node first; then the order in which they were found. */

@@ -18,7 +18,7 @@ import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { concurrentCommands } from './concurrent-commands.js';
 import { withoutUnready } from './unready-commands.js';
 import { waitsOfCommands } from './waiting-commands.js';
-import { SearchMemory } from './search-memory.js';
+import { isTimeless } from './timeless-input.js';
 import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { listedNames } from '../../core/text.js';
@@ -39,6 +39,8 @@ const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 interface LastSearch {
   fingerprint: string;
+  /** Whether its result does not depend on the time. */
+  isLasting: boolean;
   at: number;
   /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
@@ -48,7 +50,6 @@ interface LastSearch {
   /** Since when consolidatable nodes have waited for others to become consolidatable, while no command started. */
   waitingSince: number | undefined;
   readonly stableSince: StableSince;
-  readonly memory: SearchMemory;
 }
 
 export function noSearch(): LastSearch {
@@ -60,14 +61,14 @@ export function noSearch(): LastSearch {
     waits: [],
     waitingSince: undefined,
     stableSince: new StableSince(),
-    memory: new SearchMemory(),
+    isLasting: false,
   };
 }
 
 /**
  * Finds commands that save money and can run at the same time (consolidation/when-it-searches,
  * consolidation/several-nodes). Searches only if something changed since the last search without a result, or after
- * five minutes. A search that budgets cut short does not count as without result.
+ * five minutes if that depends on the time.
  */
 export async function findConsolidation(
   deps: ActivityDeps,
@@ -87,8 +88,9 @@ export async function findConsolidation(
     (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
   );
   const fingerprint = searchFingerprint(context, { seen, consolidatable, catalogues });
-  const due = Math.max(last.fingerprint === fingerprint ? last.at + searchEveryMs : 0, last.restUntil);
-  if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
+  const again = last.isLasting ? Number.POSITIVE_INFINITY : last.at + searchEveryMs;
+  const due = Math.max(last.fingerprint === fingerprint ? again : 0, last.restUntil);
+  if (context.now < due) return { proposals: [], held: [], checks: [...checks, due].filter(Number.isFinite) };
   const found = await searchNow(deps, context, last, fingerprint);
   const unread = missing.map((nodePool) => ({ nodePool, why: 'its instance types cannot be read now' }));
   return { ...found, held: [...unread, ...found.held], checks: [...checks, ...found.checks] };
@@ -104,18 +106,13 @@ async function searchNow(
   const soon = context.now + lookAheadMs;
   // In a busy cluster some node is always about to become consolidatable, so the wait for others is limited.
   const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + longestWaitMs;
-  const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
+  const { input, allowed, held, chains, closed, full, opens } = await searchInput(
     deps,
     context,
     isPatient ? soon : context.now,
   );
   let began = deps.now();
-  const { first, result, proposed, moot } = await search(
-    searchingOnce(deps, last.memory),
-    input,
-    context,
-    () => (began = deps.now()),
-  );
+  const { first, result, proposed, moot } = await search(deps.packer, input, context, () => (began = deps.now()));
   publishExcluded(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
@@ -127,15 +124,15 @@ async function searchNow(
   const chosen = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
   const concurrent = await withoutUnready(deps, context, chosen, last.stableSince);
   last.restUntil = context.now + (deps.now() - began) * restFactor;
-  const { commands, isCutByBudgets, notYetConsolidatable } = concurrent;
+  const { commands, notYetConsolidatable } = concurrent;
   const isWaiting = notYetConsolidatable.length > 0;
   last.waits = waitsOfCommands(proposed, concurrent, context);
   // Without consolidatable nodes nothing is waiting.
   const isHeldUp = isWaiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));
   last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
-  // Budgets that blocked a command may allow it the next time.
-  const isConclusive = !limited && !isCutByBudgets && !isWaiting && result.cutShort !== true;
+  const isConclusive = !isWaiting && result.cutShort !== true;
   last.fingerprint = commands.length === 0 && isConclusive ? fingerprint : '';
+  last.isLasting = result.setAside === undefined && isTimeless(input);
   observeDuration(deps, tookMs);
   return {
     proposals: commands.map((command) => ({
@@ -164,7 +161,7 @@ export async function whyNotTaken(
 
 /** Searches nodes with open questions or refusals only if there is nothing else to do. */
 async function search(
-  consolidate: ActivityDeps['packer']['consolidate'],
+  packer: ActivityDeps['packer'],
   input: ConsolidationInput,
   context: DisruptionContext,
   onBegin: () => void,
@@ -175,24 +172,13 @@ async function search(
   readonly proposed: readonly ConsolidationCommand[];
   readonly moot: NonNullable<Proposals['moot']>;
 }> {
-  const first = await consolidate(input, { onBegin });
+  const first = await packer.consolidate(input, { onBegin });
   const again = first.commands.length > 0 ? undefined : withAnswered(input, context);
   if (again === undefined) return { first, result: first, proposed: first.commands, moot: [] };
-  const result = await consolidate(again);
+  const result = await packer.consolidate(again);
   const { commands, moot } = betterThanAnswered(result.commands, context);
   return { first, result, proposed: commands, moot };
 }
-
-/** Searches, unless the memory has the result for the same input. */
-const searchingOnce =
-  ({ packer }: ActivityDeps, memory: SearchMemory): ActivityDeps['packer']['consolidate'] =>
-  async (input, options) => {
-    const known = memory.find(input);
-    if (known !== undefined) return known;
-    const answer = await packer.consolidate(input, options);
-    memory.note(input, answer);
-    return answer;
-  };
 
 /** When consolidatable nodes stop waiting for others. */
 function waitEndOf({ waitingSince }: LastSearch): readonly number[] {

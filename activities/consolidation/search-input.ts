@@ -45,7 +45,6 @@ interface SearchInput {
   readonly allowed: Limits;
   readonly held: { nodePool: string; why: string }[];
   readonly chains: { nodePool: string; why: string }[];
-  readonly limited: boolean;
   /** Nodes of NodePools that allow no disruption now. */
   readonly closed: ReadonlySet<string>;
   /** Nodes of NodePools whose budget is used up by disruptions that are running. */
@@ -81,9 +80,8 @@ export async function searchInput(
     limits: bounds.limits,
     leastSavings: bounds.leastSavings,
   };
-  const limited = [...bounds.allowances.values()].some(({ Underutilized }) => Underutilized === 0);
   const paused = [...chains].map(([nodePool, why]) => ({ nodePool, why }));
-  return { input, allowed: bounds.allowances, held, chains: paused, limited, closed, full, opens };
+  return { input, allowed: bounds.allowances, held, chains: paused, closed, full, opens };
 }
 
 /**

@@ -4,7 +4,7 @@ import { digestOf } from '../../core/hash.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { rulesByPool } from './disruption-context.js';
+import { allowedFor, rulesByPool } from './disruption-context.js';
 import { backOffEnds } from './node-memory.js';
 
 /** By NodePool; without NodePools whose instance types could not be read. */
@@ -25,6 +25,9 @@ export function searchFingerprint(
     consolidatable,
     pauses.map(({ scope, until }) => [scope, until]),
     disrupting,
+    [...context.pools.keys()].map((name) =>
+      (['Empty', 'Underutilized'] as const).map((reason) => allowedFor(context, name, reason).allowed),
+    ),
     questions.map(({ workflowId, isApproved }) => [workflowId, isApproved]),
     refused.map(({ at, until }) => [at, until]),
     [...nominated].sort(),

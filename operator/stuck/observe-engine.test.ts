@@ -78,3 +78,37 @@ test('a workflow is queried for its failure once for each state of its history',
   expect(await look()).toEqual(['the cloud is away', 'the cloud is away']);
   expect(asked).toBe(4);
 });
+
+test('an activity that waits, attempt after attempt, does not fail', async () => {
+  const observed = async (type: string): Promise<unknown> => {
+    const raw = {
+      pendingActivities: [
+        {
+          ...{ activityId: '1', activityType: { name: 'finishTermination' }, attempt: 200, state: 1 },
+          lastFailure: { message: 'instance i-1 is ending', applicationFailureInfo: { type } },
+        },
+      ],
+    };
+    const handle = (workflowId: string): object => ({
+      describe: () =>
+        Promise.resolve({
+          ...{ workflowId, runId: 'run', type: 'terminateNode', status: { name: 'RUNNING' }, raw, historyLength: 9 },
+          ...{ taskQueue: taskQueues('c').urgent, typedSearchAttributes: { get: () => undefined } },
+        }),
+    });
+    const client = {
+      options: { namespace: 'default' },
+      connection: { withDeadline: (_: number, call: () => Promise<unknown>) => call() },
+      workflow: { list: async function* () {}, getHandle: handle },
+      workflowService: {
+        describeTaskQueue: () => Promise.resolve({ pollers: [], stats: {} }),
+        getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history: { events: [] } }),
+      },
+    } as unknown as Client;
+    const { workflows } = await observeEngine(client, 'c');
+    return workflows[0]?.activities[0]?.failure;
+  };
+
+  expect(await observed('Unavailable')).toBe('instance i-1 is ending');
+  expect(await observed('Waiting')).toBeUndefined();
+});

@@ -14,7 +14,6 @@ import {
   staysQuery,
   reconsiderSignal,
   taskQueues,
-  whyNotQuery,
   whyNotUpdate,
 } from '../../workflows/messages.js';
 import type { Candidate, CandidateRef, PauseOrder } from '../../workflows/messages.js';
@@ -187,11 +186,9 @@ describe('disrupt: orders and its memory', () => {
     const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
     activities.found = [{ commands: [], details: { hash: 'h', budgets: [shut], decisions: [], stays, staysMore: 2 } }];
     const handle = await start();
-    await rig.until(async () => (await handle.query(whyNotQuery, 'node-x')).verdict === 'stays');
+    await rig.until(async () => (await handle.query(staysQuery)).more === 2);
 
-    expect((await handle.query(whyNotQuery, 'node-x')).why).toBe('pod default/db is marked do-not-disrupt');
     expect(await handle.query(staysQuery)).toEqual({ stays, more: 2 });
-    expect((await handle.query(whyNotQuery, 'node-y')).verdict).toBe('unknown');
     expect((await handle.executeUpdate(whyNotUpdate, { args: ['node-y'] })).why).toBe('it is not empty');
     expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
   });

@@ -1,8 +1,5 @@
-import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
-import { cutText } from '../../core/text.js';
+import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import { compareText } from '../../core/text.js';
-import { longestName } from '../../core/names.js';
-import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
   Candidate,
@@ -10,38 +7,8 @@ import type {
   DecisionSummary,
   DisruptionPlan,
   NextWindow,
-  NodeVerdict,
-  RunningDisruption,
   Undecided,
 } from '../messages.js';
-
-/** Why a node is not disrupted, from the last findings; `at`: their time. */
-export function verdictOf(
-  node: string,
-  {
-    running,
-    stays,
-    waits = [],
-    at = new Date(workflowNow()).toISOString(),
-  }: {
-    readonly running: readonly RunningDisruption[];
-    readonly stays: DisruptionDetails['stays'];
-    readonly waits?: DisruptionDetails['waits'];
-    readonly at: string | undefined;
-  },
-): NodeVerdict {
-  const isAbout = ({ candidates }: RunningDisruption): boolean => candidates.some((one) => one.node === node);
-  const verdict = (is: NodeVerdict['verdict'], why: string): NodeVerdict => ({
-    ...{ node: cutText(node, longestName), at, verdict: is, why },
-  });
-  const going = running.find(isAbout);
-  if (going !== undefined) return verdict('going', `${going.reason}: ${going.workflowId}`);
-  const kept = stays.find(({ nodes }) => nodes.includes(node));
-  if (kept !== undefined) return verdict('stays', kept.why);
-  const waited = waits.find(({ nodes }) => nodes.includes(node));
-  if (waited !== undefined) return verdict(waited.verdict, waited.why);
-  return verdict('unknown', 'the last search recorded nothing about this node; the update whyNot checks it now');
-}
 
 /** When the next budget or window opens, and for which pools. */
 export function nextWindowOf(budgets: readonly BudgetView[]): NextWindow {

@@ -10,7 +10,7 @@ import {
   resumeSignal,
   resumeUpdate,
 } from '../messages.js';
-import { runningQuery, staysQuery, whyNotQuery, whyNotUpdate } from '../messages.js';
+import { runningQuery, staysQuery, whyNotUpdate } from '../messages.js';
 import { checkText, handleWrittenOrder } from '../people/orders.js';
 import { checkPause, checkReconsider, checkResume } from '../people/order-checks.js';
 import type { Progress } from '../progress.js';
@@ -52,7 +52,6 @@ export function handleQueries(known: KnownState, activities: Activities): void {
     );
   };
   setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
-  setQueryHandler(whyNotQuery, (node) => lastFindings.verdict(node, known.commands));
   setQueryHandler(runningQuery, () => known.commands);
   setQueryHandler(budgetsQuery, () => lastFindings.budgets);
   setQueryHandler(capacityQuery, () => lastFindings.capacity);

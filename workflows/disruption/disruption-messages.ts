@@ -185,8 +185,7 @@ export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 export const leastPossibleQuery =
   defineQuery<Pick<PoolCapacity, 'leastPossiblePerHour' | 'leastPossibleWithout'>>('leastPossible');
 export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
-/** Answers from the last findings, which are bounded; the update of the same name reads the cluster again. */
-export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');
+/** Reads the cluster. */
 export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
 export const staysQuery = defineQuery<NodesThatStay>('stays');
 export const nextWindowQuery = defineQuery<NextWindow>('nextWindow');

@@ -9,7 +9,7 @@ const waits: NodeWaits = [
 ];
 findings.note({
   ...{ commands: [], held: [] },
-  details: { hash: 'h', budgets: [], decisions: [], stays: [{ why: 'a budget', nodes: ['node-s'] }], waits },
+  details: { hash: 'h', budgets: [], decisions: [], stays: [], waits },
 });
 const outcome = (node: string, verdict: NodeVerdict['verdict']): [string, string] => {
   const { verdict: is, why } = findings.withWait({ node, verdict, why: 'in its turn', at: '' });
@@ -22,10 +22,4 @@ test('the answer for a candidate is what it waits for; for others what the last 
   expect(outcome('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);
   expect(outcome('node-d', 'may go')).toEqual(['may go', 'in its turn']);
   expect(outcome('node-a', 'stays')).toEqual(['stays', 'in its turn']);
-});
-
-test('the answer for a candidate is the same without another look', () => {
-  expect(findings.verdict('node-a', [])).toMatchObject({ verdict: 'may go', why: waits[0]?.why });
-  expect(findings.verdict('node-s', [])).toMatchObject({ verdict: 'stays', why: 'a budget' });
-  expect(findings.verdict('node-d', [])).toMatchObject({ verdict: 'unknown' });
 });

@@ -1,14 +1,7 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
-import type {
-  DecisionSummary,
-  DisruptionPlan,
-  NextWindow,
-  NodesThatStay,
-  NodeVerdict,
-  RunningDisruption,
-} from '../messages.js';
-import { nextWindowOf, planOf, verdictOf } from './disrupt-answers.js';
+import type { DecisionSummary, DisruptionPlan, NextWindow, NodesThatStay, NodeVerdict } from '../messages.js';
+import { nextWindowOf, planOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time.js';
 
@@ -77,10 +70,5 @@ export class LastFindings {
 
   get plan(): DisruptionPlan | undefined {
     return planOf(this.found, this.decisions, this.undecided.current);
-  }
-
-  verdict(node: string, running: readonly RunningDisruption[]): NodeVerdict {
-    const { stays = [], waits = [] } = this.details ?? {};
-    return verdictOf(node, { running, stays, waits, at: this.found?.at });
   }
 }

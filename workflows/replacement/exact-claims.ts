@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/text.js';
 import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
-import { notifyEntity } from '../calls/entity-signals.js';
+import { signalProvision } from '../calls/entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { type Decision, deletingNodesSignal } from '../messages.js';
@@ -62,19 +62,15 @@ export class ExactClaims implements ReplacementSource {
   async reserveRoom(nodes: readonly string[], reserveMs: number): Promise<void> {
     if (this.plan?.forPods !== true || this.created.length === 0) return;
     this.reservedFor = nodes;
-    await notifyEntity(
-      this.cluster,
-      'provision',
-      deletingNodesSignal,
-      this.deletingNodesUntil(workflowNow() + reserveMs),
-    );
+    const deletingNodes = this.deletingNodesUntil(workflowNow() + reserveMs);
+    await signalProvision(this.cluster, deletingNodesSignal, deletingNodes, 2);
   }
 
   async release(): Promise<void> {
     if (this.reservedFor.length === 0) return;
     const deletingNodes = this.deletingNodesUntil(0);
     this.reservedFor = [];
-    // Not signalEntity: if `provision` does not run, there is nothing to revoke.
+    // If `provision` does not run, there is nothing to revoke.
     await notify(() =>
       getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, deletingNodes),
     );

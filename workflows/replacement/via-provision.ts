@@ -2,7 +2,7 @@ import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/text.js';
-import { signalEntity } from '../calls/entity-signals.js';
+import { signalProvision } from '../calls/entity-signals.js';
 import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
@@ -58,7 +58,7 @@ export class ViaProvision implements ReplacementSource {
 
   private async ask(request: ReplacementRequest): Promise<void> {
     this.asked = { times: this.asked.times + 1, at: workflowNow() };
-    await signalEntity(this.cluster, 'provision', replaceSignal, request);
+    await signalProvision(this.cluster, replaceSignal, request);
   }
 
   /** Asks again while there is no answer. */
