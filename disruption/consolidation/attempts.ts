@@ -34,6 +34,8 @@ export class Attempts {
   highestPrice = Infinity;
   /** Index of the first placement of the last attempt. */
   private from = 0;
+  /** The nodes that the last attempt removes. */
+  private going: readonly NodeState[] = [];
 
   /** `waiting`: pending pods with room on nodes; they are not evicted. */
   constructor(
@@ -118,7 +120,9 @@ export class Attempts {
     const { landed } = trial.begin();
     for (const node of candidates) this.takeAway(node);
     const parts: Part[] = [];
-    return { landed, placed: trial.placer.place(loadsOf(candidates), isLaunching, parts), parts };
+    this.going = statesOf(candidates);
+    const placed = trial.placer.place(loadsOf(candidates), isLaunching, parts, trial.mayLaunch(this.going));
+    return { landed, placed, parts };
   }
 
   /** The outcome of an attempt after `extend` added `more` nodes. */
@@ -148,7 +152,11 @@ export class Attempts {
       if (!isWaiting || isCountedWaiting(pods)) trial.uncount(node.state, podClass, pods.length);
     }
     this.takeAway(node);
-    if (trial.placer.place(loads, false, []) && this.shift([waiting])) return true;
+    const going = [...this.going, node.state];
+    if (trial.placer.place(loads, false, [], trial.mayLaunch(going)) && this.shift([waiting])) {
+      this.going = going;
+      return true;
+    }
     trial.backTo(mark);
     return false;
   }

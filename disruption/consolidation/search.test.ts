@@ -615,6 +615,27 @@ describe('nodes that are consolidatable soon', () => {
   });
 });
 
+test('pods give up a preference that only a new node would meet where the limits of their NodePool allow none', () => {
+  const affinity = {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 10,
+          podAffinityTerm: { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
+        },
+      ],
+    },
+  };
+  const web = (name: string, on: string): Pod => pod(name, on, 0.5, { spec: { affinity } });
+  const left = (limits: Record<string, string>) => {
+    const limited = pool('default');
+    limited.spec.limits = limits;
+    const nodes = [node('n0', small), node('n1', small)];
+    return run({ pools: [limited], nodes, pods: [web('web-0', 'n0'), web('web-1', 'n1')] }).nodesAfter;
+  };
+  expect([left({}), left({ nodes: '3' }), left({ nodes: '1' })]).toEqual([2, 2, 1]);
+});
+
 describe('unrelated NodePools in a search', () => {
   const narrow = type('narrow', 2, 16, od(0.126));
   const wide = type('wide', 4, 16, od(0.17));

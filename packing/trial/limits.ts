@@ -58,6 +58,12 @@ export class TrialLimits {
     return limits;
   }
 
+  /** Whether some of the pools has used up none of its limits after these nodes are removed. */
+  someLeft(going: readonly NodeState[], pools: readonly { readonly name: string }[]): boolean {
+    const full = new Set(this.afterRemoving(going).flatMap(({ pool, remaining }) => (remaining > 0 ? [] : [pool])));
+    return pools.some(({ name }) => !full.has(name));
+  }
+
   private count(limit: PoolLimit, amount: number): void {
     if (amount === 0) return;
     const add = (more: number): void => {

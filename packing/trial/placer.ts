@@ -69,18 +69,23 @@ export class Placer {
     if (filling === 'alike') this.assigner.ordering = alikeFirst(this.worth);
   }
 
-  /** Places pods on the targets; pods without room become parts to buy nodes for. Returns whether all have a place. */
-  place(loads: Loads, launching: boolean, parts: Part[]): boolean {
+  /**
+   * Places pods on the targets; pods without room become parts to buy nodes for. Returns whether all have a place. If
+   * limits allow no launch (`mayLaunch`), pods give up preferences that only a new node would meet.
+   */
+  place(loads: Loads, launching: boolean, parts: Part[], mayLaunch = true): boolean {
+    const placeClass = (podClass: PodClass, pods: readonly Pod[]): readonly Pod[] =>
+      mayLaunch ? this.placeClass(podClass, pods, launching, parts) : this.placeRelaxed(podClass, pods);
     const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of this.inOrder(loads)) {
       if (this.compiled.levelsByShape[podClass.shape.index]!.some(hasPodAffinity)) withAffinity.push([podClass, pods]);
-      else if (this.placeClass(podClass, pods, launching, parts).length > 0) return false;
+      else if (placeClass(podClass, pods).length > 0) return false;
     }
     // Pods may have affinity to others that come later in this order.
     for (let waiting = withAffinity, before = Infinity; waiting.length > 0;) {
       const left = waiting.map(([podClass, pods]): [PodClass, readonly Pod[]] => [
         podClass,
-        this.placeClass(podClass, pods, launching, parts),
+        placeClass(podClass, pods),
       ]);
       if (parts.length > 0 && !launching) return false;
       waiting = left.filter(([, pods]) => pods.length > 0);
@@ -197,6 +202,19 @@ export class Placer {
       if (rest.length === 0) break;
     }
     return rest;
+  }
+
+  /** As `placeClass` where no node can be launched: at the first level at which all pods have room. */
+  private placeRelaxed(podClass: PodClass, pods: readonly Pod[]): readonly Pod[] {
+    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
+      const rules = this.book.of(podClass.shape, level);
+      const mark = this.journal.mark();
+      const parts: Part[] = [];
+      const rest = this.assigner.place({ podClass, level, rules, excluded: none }, pods, parts);
+      if (parts.length === 0 && rest.length === 0) return rest;
+      this.journal.rollback(mark);
+    }
+    return pods;
   }
 }
 

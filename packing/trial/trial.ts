@@ -302,6 +302,11 @@ export class Trial {
     return !isAnyBroken;
   }
 
+  /** Whether some NodePool may launch a node after `going` nodes are removed. */
+  mayLaunch(going: readonly NodeState[]): boolean {
+    return this.limits.someLeft(going, this.compiled.pools);
+  }
+
   /** Whether limits allow the launches, with the refund of `going` nodes: a plan or decision may have had that of others too. */
   allows(launches: readonly Launch[], going: readonly NodeState[]): boolean {
     return this.limitsAfter(launches, going) !== undefined;
