@@ -1,7 +1,8 @@
 // The page in a browser: Chromium, driven over its debugging protocol through pipes, so that nothing has to be installed but Debian's
 // package.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -245,6 +246,12 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
     await tab.until(`document.querySelector('canvas, table') !== null`);
   };
   const text = (): Promise<string> => tab.value('document.body.innerText');
+  /** With PAGE_PICTURES=FOLDER the pages are kept, to be looked at. */
+  const picture = async (name: string): Promise<void> => {
+    if (process.env['PAGE_PICTURES'] === undefined) return;
+    const { data } = (await tab.send('Page.captureScreenshot', { captureBeyondViewport: true })) as { data: string };
+    writeFileSync(join(process.env['PAGE_PICTURES'], `${name}.png`), Buffer.from(data, 'base64'));
+  };
 
   test('the document is at most 150 kB as sent', () => expect(gzipSync(html).length).toBeLessThan(150_000));
 
@@ -298,15 +305,53 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
   });
 
   test.each([1440, 1024, 390].flatMap((width) => ['light', 'dark'].map((theme): [number, string] => [width, theme])))(
-    '%d pixels wide, %s: nothing is wider than the window, text has contrast, controls have names',
+    '%d pixels wide, %s: nothing is wider than the window, and axe finds nothing',
     async (width, theme) => {
       await open(snapshotOf(5, 3), `#theme=${theme}&node=node-1`, width);
       await tab.until(`document.querySelector('aside')?.innerText.includes('it runs 3 pods')`);
       expect(await tab.value('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-      expect(await tab.value(nameless)).toEqual([]);
-      expect(await tab.value(faint)).toEqual([]);
+      await tab.value(axe);
+      expect(await tab.value(findings)).toEqual([]);
+      await picture(`${width}-${theme}-5`);
     },
   );
+
+  test.each(['light', 'dark'])('1,000 nodes, %s: axe finds nothing, as map and as table', async (theme) => {
+    await open(snapshotOf(1000, 20), `#theme=${theme}`);
+    await tab.value(axe);
+    expect(await tab.value(findings)).toEqual([]);
+    await picture(`1440-${theme}-1000`);
+    await open(snapshotOf(50, 20), `#theme=${theme}&view=table`);
+    await tab.value(axe);
+    expect(await tab.value(findings)).toEqual([]);
+  });
+
+  test('figures: the first drawing of 1,000 nodes with 20,000 pods, and the work of a move of the pointer over them', async () => {
+    await open(snapshotOf(1000, 20));
+    await tab.until('document.querySelector("canvas").width > 300');
+    const drawn = await tab.value<number>('performance.now()');
+    await tab.send('Performance.enable');
+    const busyMs = async (): Promise<number> => {
+      const { metrics } = (await tab.send('Performance.getMetrics')) as { metrics: { name: string; value: number }[] };
+      return 1000 * metrics.find(({ name }) => name === 'TaskDuration')!.value;
+    };
+    const { x, y, width, height } = await tab.value<Record<'x' | 'y' | 'width' | 'height', number>>(
+      `(({ x, y, width, height }) => ({ x, y, width, height }))(document.querySelector('canvas').getBoundingClientRect())`,
+    );
+    const frame = 'new Promise((done) => requestAnimationFrame(() => done(true)))';
+    const before = await busyMs();
+    const moves = 100;
+    for (let i = 0; i < moves; i++) {
+      const at = { x: x + 5 + ((width - 10) * i) / moves, y: Math.min(890, y + 40 + ((height - 60) * (i % 10)) / 10) };
+      await tab.send('Input.dispatchMouseEvent', { type: 'mouseMoved', ...at });
+      await tab.value(frame);
+    }
+    const perMove = ((await busyMs()) - before) / moves;
+    expect(await tab.value(`document.querySelector('.hint') !== null`)).toBe(true);
+    process.stdout.write(
+      `page: drawn after ${drawn.toFixed(0)} ms, ${perMove.toFixed(1)} ms of its thread for a move over 1,000 nodes; ${gzipSync(html).length} bytes of document, ${gzipSync(JSON.stringify(shown)).length} of snapshot\n`,
+    );
+  });
 
   test('no request leaves for another host', async () => {
     expect([...new Set(paths)].filter((path) => path !== '/' && !path.startsWith('/api/v1/'))).toEqual([]);
@@ -318,28 +363,6 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
   });
 });
 
-/** Controls and pictures that a screen reader cannot name. */
-const nameless = `[...document.querySelectorAll('button, a, input, select, canvas, progress, [role=img]')]
-  .filter((each) => !(each.getAttribute('aria-label') || each.innerText?.trim() || each.labels?.length || each.closest('[role=img]')))
-  .map((each) => each.outerHTML.slice(0, 100))`;
-
-/** Text with less contrast to what is behind it than WCAG's 4.5. */
-const faint = `(() => {
-  const numbers = (colour) => colour.match(/[\\d.]+/g)?.map(Number) ?? [0, 0, 0, 0];
-  const light = (rgb) => rgb.slice(0, 3).map((n) => n / 255).map((n) => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = getComputedStyle(at).backgroundColor;
-      if (numbers(colour)[3] !== 0) return colour;
-    }
-    return 'rgb(255, 255, 255)';
-  };
-  return [...document.querySelectorAll('body *')]
-    .filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '') && each.checkVisibility() && !/SCRIPT|STYLE|OPTION/.test(each.tagName))
-    .map((each) => {
-      const [a, b] = [light(numbers(getComputedStyle(each).color)), light(numbers(behind(each)))];
-      return [each.className + ' ' + each.innerText.slice(0, 40), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
-    })
-    .filter(([, contrast]) => contrast < 4.5);
-})()`;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What axe finds, with where. */
+const findings = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))]))`;
