@@ -91,13 +91,15 @@ function Problems({ page }: { readonly page: PageSnapshot }) {
   ];
   if (lines.length === 0) return null;
   return (
-    <ul class="problems" role="alert">
-      {lines.map(({ what, since }) => (
-        <li key={what}>
-          {what} (since {clock(since)} UTC)
-        </li>
-      ))}
-    </ul>
+    <div role="alert">
+      <ul class="problems">
+        {lines.map(({ what, since }) => (
+          <li key={what}>
+            {what} (since {clock(since)} UTC)
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
@@ -488,7 +490,7 @@ function Decisions({ page }: { readonly page: PageSnapshot }) {
             : 'Nothing since the operator leads. stowage report shows what was before.'}
         </p>
       ) : null}
-      <ol class="ticker">
+      <ol class="ticker" tabIndex={0} aria-label="what happened">
         {shown.map(({ at, kind, what, subject }) => (
           <li key={`${at} ${subject} ${what}`}>
             <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
