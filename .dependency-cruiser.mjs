@@ -239,7 +239,7 @@ export default {
     ...only(
       'cli',
       '^cli/(?!page/browser/)',
-      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|change-events\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'pino', 'yaml', 'zod')}|${builtin}`,
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|change-events\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', '@modelcontextprotocol/sdk', 'commander', 'cli-table3', 'pino', 'yaml', 'zod')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),

@@ -100,6 +100,11 @@ export const commandTexts = {
     description: 'end what Stowage has under way in a cluster and remove its marks; nodes stay',
     example: 'stowage uninstall --stop stowage/stowage-operator,stowage/stowage-worker',
   },
+  mcp: {
+    description:
+      'serve status, why, plan, history and report to agents by the Model Context Protocol, over standard input',
+    example: 'stowage mcp --cluster-name prod',
+  },
   'codec-server': {
     description: 'decrypt payloads for the Temporal UI and its CLI, on this machine, until SIGTERM or SIGINT',
     example: 'stowage codec-server --temporal-payload-keys-file keys.yaml --origin https://temporal.example.com',

@@ -20,6 +20,11 @@ const order =
     return { command: () => orderCommand(name), run: async (flags) => run(name, flags) };
   };
 
+async function runOnce(name: CommandName, args: readonly string[]): Promise<string> {
+  if (name === 'plan') return (await import('./plan-live.js')).planLive(args);
+  return (await liveCommands.get(name)!()).run(args);
+}
+
 /** Commands on a live cluster or account by name, in the order of the help; the code of each is loaded on use. */
 export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName, Load>([
   [
@@ -118,6 +123,13 @@ export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName,
     async () => {
       const { uninstall, uninstallCommand } = await import('./uninstall.js');
       return { command: uninstallCommand, run: uninstall };
+    },
+  ],
+  [
+    'mcp',
+    async () => {
+      const { mcp, mcpCommand } = await import('./mcp.js');
+      return { command: mcpCommand, run: (flags) => mcp(flags, runOnce) };
     },
   ],
   [
