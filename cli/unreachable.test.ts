@@ -22,8 +22,8 @@ writeFileSync(
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const settings = ['--cluster-name', 'c', '--temporal-address', '127.0.0.1:1', '--kubeconfig', kubeconfig];
-/** Those that start without Temporal: a process that waits for it, one that lists what is away, and what needs the cloud alone. */
-const others = ['run', 'doctor', 'codec-server', 'catalogue'];
+/** Those that start without Temporal: processes that wait for it or for questions, one that lists what is away, and what needs the cloud alone. */
+const others = ['run', 'mcp', 'doctor', 'codec-server', 'catalogue'];
 const names = [...liveCommands.keys()].filter((name) => !others.includes(name));
 
 /** The arguments of its example, but for what only the shell takes. */

@@ -18,7 +18,7 @@ import { managedPools, nodeClassOf } from '../cluster/cluster.js';
 import { WorkQueue } from './work-queue.js';
 
 /** What happened to an object, as the page shows it; what is news on the object itself is also an event. */
-export interface Change {
+export interface ClusterChange {
   readonly kind:
     'launch' | 'ready' | 'drift' | 'interruption' | 'wait' | 'drain' | 'gone' | 'pause' | 'resume' | 'answer';
   /** In words. */
@@ -46,7 +46,7 @@ export const publishChanges = ({ cache, events }: Pick<OperatorContext, 'cache' 
  * Calls `publish` for pauses, refusals, launches, terminations and what else happens to NodeClaims from now on, not for
  * states that existed before. Returns a function that stops it.
  */
-export function followChanges(cache: ClusterCache, publish: (change: Change) => void): () => void {
+export function followChanges(cache: ClusterCache, publish: (change: ClusterChange) => void): () => void {
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (!cache.synced) return;
@@ -91,7 +91,7 @@ export function followChanges(cache: ClusterCache, publish: (change: Change) => 
   return () => stops.forEach((stop) => stop());
 }
 
-type ClaimChange = Pick<Change, 'kind' | 'what' | 'event'>;
+type ClaimChange = Pick<ClusterChange, 'kind' | 'what' | 'event'>;
 
 function claimChanges(type: string, now: NodeClaim, before: NodeClaim | undefined): readonly ClaimChange[] {
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);

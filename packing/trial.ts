@@ -10,7 +10,7 @@ export type { Level } from './compile/relaxation-levels.js';
 export type { NodeState } from './place/node-states.js';
 export type { Member, Part } from './place/part.js';
 export type { Filling } from './trial/filling.js';
-export type { Change, NodePlacement } from './trial/journal.js';
+export type { TrialChange, NodePlacement } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
 export type { PurchaseSearch } from './trial/purchases.js';
 export { Trial, type Launch } from './trial/trial.js';

@@ -18,7 +18,6 @@ import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { concurrentCommands } from './concurrent-commands.js';
 import { withoutUnready } from './unready-commands.js';
 import { waitsOfCommands } from './waiting-commands.js';
-import { isTimeless } from './timeless-input.js';
 import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { listedNames } from '../../core/text.js';
@@ -39,8 +38,6 @@ const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 interface LastSearch {
   fingerprint: string;
-  /** Whether its result does not depend on the time. */
-  isLasting: boolean;
   at: number;
   /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
@@ -61,14 +58,13 @@ export function noSearch(): LastSearch {
     waits: [],
     waitingSince: undefined,
     stableSince: new StableSince(),
-    isLasting: false,
   };
 }
 
 /**
  * Finds commands that save money and can run at the same time (consolidation/when-it-searches,
  * consolidation/several-nodes). Searches only if something changed since the last search without a result, or after
- * five minutes if that depends on the time.
+ * five minutes.
  */
 export async function findConsolidation(
   deps: ActivityDeps,
@@ -88,9 +84,8 @@ export async function findConsolidation(
     (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
   );
   const fingerprint = searchFingerprint(context, { seen, consolidatable, catalogues });
-  const again = last.isLasting ? Number.POSITIVE_INFINITY : last.at + searchEveryMs;
-  const due = Math.max(last.fingerprint === fingerprint ? again : 0, last.restUntil);
-  if (context.now < due) return { proposals: [], held: [], checks: [...checks, due].filter(Number.isFinite) };
+  const due = Math.max(last.fingerprint === fingerprint ? last.at + searchEveryMs : 0, last.restUntil);
+  if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
   const found = await searchNow(deps, context, last, fingerprint);
   const unread = missing.map((nodePool) => ({ nodePool, why: 'its instance types cannot be read now' }));
   return { ...found, held: [...unread, ...found.held], checks: [...checks, ...found.checks] };
@@ -132,7 +127,6 @@ async function searchNow(
   last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
   const isConclusive = !isWaiting && result.cutShort !== true;
   last.fingerprint = commands.length === 0 && isConclusive ? fingerprint : '';
-  last.isLasting = result.setAside === undefined && isTimeless(input);
   observeDuration(deps, tookMs);
   return {
     proposals: commands.map((command) => ({

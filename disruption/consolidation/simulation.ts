@@ -1,6 +1,13 @@
 import { labels } from '../../api/labels.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { type Change, type Filling, type NodeState, type PodClass, Trial, type Worth } from '../../packing/trial.js';
+import {
+  type TrialChange,
+  type Filling,
+  type NodeState,
+  type PodClass,
+  Trial,
+  type Worth,
+} from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../candidates/candidates.js';
 import { isTerminal } from '../../core/pods.js';
@@ -75,12 +82,12 @@ export class Simulation {
   }
 
   /** Reverts the last attempt. Returns its changes, for `redo`. */
-  undo(): readonly Change[] {
+  undo(): readonly TrialChange[] {
     return this.trial.undo();
   }
 
   /** Makes the changes of an attempt again that was undone; nothing was applied since. */
-  redo(changes: readonly Change[]): void {
+  redo(changes: readonly TrialChange[]): void {
     this.trial.redo(changes);
   }
 

@@ -8,16 +8,16 @@ import { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
 /** A change of a trial that was made: how to undo it, and how to make it again. */
-export interface Change {
+export interface TrialChange {
   readonly undo: () => void;
   readonly redo: () => void;
 }
 
 /** All changes of a trial, in order. */
 export class Journal {
-  private readonly changes: Change[] = [];
+  private readonly changes: TrialChange[] = [];
 
-  note(change: Change): void {
+  note(change: TrialChange): void {
     this.changes.push(change);
   }
 
@@ -27,14 +27,14 @@ export class Journal {
   }
 
   /** Undoes everything since the mark, the last change first. Returns what was undone, for `replay`. */
-  rollback(mark = 0): readonly Change[] {
+  rollback(mark = 0): readonly TrialChange[] {
     const undone = this.changes.splice(mark);
     for (let i = undone.length - 1; i >= 0; i--) undone[i]!.undo();
     return undone;
   }
 
   /** Makes changes again from the state in which they were made. */
-  replay(changes: readonly Change[]): void {
+  replay(changes: readonly TrialChange[]): void {
     for (const change of changes) {
       change.redo();
       this.changes.push(change);

@@ -21,7 +21,7 @@ import { RuleBook } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
-import { type Change, Journal, JournaledTopologyCounts } from './journal.js';
+import { type TrialChange, Journal, JournaledTopologyCounts } from './journal.js';
 import { Launches } from './launches.js';
 import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
@@ -146,7 +146,7 @@ export class Trial {
   }
 
   /** Records a change that the caller has made to its own state. */
-  note(change: Change): void {
+  note(change: TrialChange): void {
     this.journal.note(change);
   }
 
@@ -156,12 +156,12 @@ export class Trial {
   }
 
   /** Reverts everything since the last commit. Returns what was reverted, for `redo`. */
-  undo(): readonly Change[] {
+  undo(): readonly TrialChange[] {
     return this.journal.rollback(this.floor);
   }
 
   /** Makes changes again that `undo` has reverted from the state as it is now. */
-  redo(changes: readonly Change[]): void {
+  redo(changes: readonly TrialChange[]): void {
     this.journal.replay(changes);
   }
 
