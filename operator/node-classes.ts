@@ -144,7 +144,7 @@ async function writeStatus(
   kind: NodeClassKind,
   { nodeClass, resolution: { status } }: Resolved,
 ): Promise<void> {
-  if (canonicalJson(nodeClass.status ?? {}) === canonicalJson(status)) return;
+  if (canonicalJson(nodeClass.status ?? {}) === canonicalJson(counted(nodeClass, status))) return;
   const change = (live: NodeClass): object => ({ status: replacing(live.status, counted(live, status)) });
   await updateObject(kube, kind, nameOf(nodeClass), change, { subresource: 'status' });
 }

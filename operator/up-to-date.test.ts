@@ -13,7 +13,7 @@ import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import type { OperatorContext } from './context.js';
 import { watchDisruptionPauses } from './disruption-pauses.js';
-import { watchNodeClasses } from './node-classes.js';
+import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
 import type { Starter } from './starter.js';
 
@@ -169,7 +169,7 @@ describe('a NodePool and a node class say how many of their nodes are up to date
     expect(patch.mock.calls.filter(([, { name }]) => name === 'default')).toEqual([]);
   });
 
-  test('a node class counts the nodes of all its NodePools, and keeps the count when it is resolved again', async () => {
+  test('a node class counts the nodes of all its NodePools, and is not written again when it is resolved again', async () => {
     world.kube.put('NodePool', nodePool('default'));
     put('a');
     put('b', { drifted: true, pod: protectedPod });
@@ -180,6 +180,11 @@ describe('a NodePool and a node class say how many of their nodes are up to date
       updates: { upToDate: 1, updating: 0, blocked: 1 },
     });
     expect(conditionOf(statusOf('EC2NodeClass')?.conditions, 'Ready')?.status).toBe('True');
+
+    stops.pop()!();
+    const patch = jest.spyOn(world.kube, 'patch');
+    await resolveNodeClass(context(), 'EC2NodeClass', 'default');
+    expect(patch).not.toHaveBeenCalled();
   });
 });
 
