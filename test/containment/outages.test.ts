@@ -117,7 +117,7 @@ describe('an outage of a dependency', () => {
       // Six seconds after the news at the latest: three of silence, a check of one, and two of grace. The server ends a watch after five minutes.
       const areNoticed = async (): Promise<boolean> =>
         (await restarted('Pod')) > before.Pod && (await restarted('NodeClaim')) > before.NodeClaim;
-      await on.until('Both watches begun anew', areNoticed, 30);
+      await on.until('Both watches begun anew', areNoticed, 120);
       await on.runs('unheard-of', undefined, 120);
       await on.runs('heard', claim.status?.nodeName, 120);
       await on.until('The claim gone', async () => (await on.claims()).every(({ metadata }) => metadata.uid !== claim.metadata.uid), 120); // prettier-ignore
