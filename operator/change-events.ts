@@ -18,7 +18,7 @@ import { managedPools, nodeClassOf } from '../cluster/cluster.js';
 import { WorkQueue } from './work-queue.js';
 
 /** What happened to an object, as the page shows it; what is news on the object itself is also an event. */
-export interface ClusterChange {
+interface ClusterChange {
   readonly kind:
     'launch' | 'ready' | 'drift' | 'interruption' | 'wait' | 'drain' | 'gone' | 'pause' | 'resume' | 'answer';
   /** In words. */

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError, type FailureType } from '../../core/failures.js';
 
 /** Meaning of an AWS error code; its type decides whether it is retried (core/failures.ts). */
-export interface ErrorRow {
+interface ErrorRow {
   readonly type: FailureType;
   /** Where it occurs; absent: anywhere. */
   readonly met?: keyof typeof reportedBy;
@@ -15,7 +15,7 @@ export interface ErrorRow {
 }
 
 /** Where an error is reported, by where it occurs. The log has all of them. */
-export const reportedBy = {
+const reportedBy = {
   launch: 'NodeClaim: condition `Launched`, event',
   nodeClass: 'EC2NodeClass: its condition',
   queue: '`stowage doctor`',

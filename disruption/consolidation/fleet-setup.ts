@@ -94,7 +94,7 @@ export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNod
 }
 
 /** Places as many of these pods of a class as have room on nodes. */
-export function placeWaiting(trial: Trial, podClass: PodClass, pods: readonly Pod[]): readonly NodePlacement[] {
+function placeWaiting(trial: Trial, podClass: PodClass, pods: readonly Pod[]): readonly NodePlacement[] {
   for (let some = pods; some.length > 0;) {
     const { landed } = trial.begin();
     const isAll = trial.placer.placeWaiting(podClass, some);
