@@ -27,7 +27,7 @@ export class BacklogWatch {
   private readonly launches = new Map<string, number[]>();
 
   constructor(
-    private readonly cluster: Pick<SimulatedCluster, 'cache'>,
+    private readonly cluster: Pick<SimulatedCluster, 'cache' | 'scheduler'>,
     private readonly broken: (problem: string) => void,
     private readonly heard = heardMs,
   ) {
@@ -70,8 +70,11 @@ export class BacklogWatch {
       const ageMs = Date.now() - Date.parse(metadata.creationTimestamp ?? '');
       return ageMs >= this.heard && ageMs < waitedForMs;
     };
-    const { cache } = this.cluster;
-    return cache.all('Pod').filter((pod) => isUnassigned(pod) && isKnown(pod) && !hasRules(pod));
+    const { cache, scheduler } = this.cluster;
+    // No node is kept for pods that kube-scheduler refuses (provisioning/refused-pods).
+    return cache
+      .all('Pod')
+      .filter((pod) => isUnassigned(pod) && isKnown(pod) && !hasRules(pod) && !scheduler.refusesEverywhere(pod));
   }
 
   private roomOn({ metadata, status }: Node): Map<string, number> {

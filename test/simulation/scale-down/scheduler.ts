@@ -65,6 +65,10 @@ export class Scheduler {
     };
   }
 
+  refusesEverywhere({ metadata }: Pod): boolean {
+    return this.unwanted.has(metadata.labels?.['app'] ?? '');
+  }
+
   private retry(): void {
     if (this.isRetrying || this.unschedulable.size === 0) return;
     this.isRetrying = true;
@@ -83,7 +87,7 @@ export class Scheduler {
     if (found === undefined || !isUnbound(found)) return;
     const view = this.view(found);
     const { nodes } = view;
-    const isUnwanted = this.unwanted.has(found.metadata.labels?.['app'] ?? '');
+    const isUnwanted = this.refusesEverywhere(found);
     const open = nodes.filter(({ node }) => !isUnwanted && view.isOpenTo(node, none)).map(({ seen }) => seen);
     if (open.length === 0) {
       await this.refuse(found, view);
