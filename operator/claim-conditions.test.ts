@@ -4,11 +4,10 @@ import { isTrue, timestamp, transitionOf } from '../core/conditions.js';
 import { labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { silentLog } from '../test/simulation/silent.js';
 import { watchClaimConditions } from './claim-conditions.js';
 import { DisruptSignals } from './disruption-inputs.js';
-import type { Starter } from './starter.js';
 
 describe('pod events and consolidateAfter', () => {
   let world: ActivityWorld;
@@ -72,15 +71,7 @@ describe('pod events and consolidateAfter', () => {
       status: { phase: 'Running' },
     });
     await world.synced();
-    stop = watchClaimConditions(
-      {
-        ...world.deps,
-        starter: {} as unknown as Starter,
-        window: { idleMs: 1000, maxMs: 10_000 },
-        workflows: idleWorkflows,
-      },
-      () => signals.signal(),
-    );
+    stop = watchClaimConditions(operatorContext(world), () => signals.signal());
     // The state at the start is signalled.
     await signalsReceived(1);
   }

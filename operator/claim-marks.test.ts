@@ -4,7 +4,7 @@ import { finalizers, labels } from '../api/labels.js';
 import { DomainError } from '../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchClaimMarks } from './claim-marks.js';
 import type { OperatorContext } from './context.js';
 
@@ -34,7 +34,7 @@ describe('finalizers and labels that a NodeClaim or its Node lacks', () => {
     });
   const start = async (more: Partial<OperatorContext> = {}): Promise<void> => {
     await world.synced();
-    stop = watchClaimMarks({ ...world.deps, workflows: idleWorkflows, ...more } as unknown as OperatorContext);
+    stop = watchClaimMarks(operatorContext(world, {}, more));
   };
   const held = (kind: Kind): readonly string[] =>
     (world.deps.cache.all(kind)[0]?.metadata as { finalizers?: readonly string[] } | undefined)?.finalizers ?? [];

@@ -9,12 +9,11 @@ import { withRegistration } from '../core/registration-health.js';
 import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchCapacityBuffers } from './pending-pods.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchNodePools } from './node-pools.js';
-import type { Starter } from './starter.js';
 
 const initialized = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
 
@@ -31,12 +30,7 @@ describe('conditions that the operator writes', () => {
     world.stop();
   });
 
-  const context = (): OperatorContext => ({
-    ...world.deps,
-    starter: { podsPending: () => Promise.resolve() } as unknown as Starter,
-    window: { idleMs: 1000, maxMs: 10_000 },
-    workflows: idleWorkflows,
-  });
+  const context = (): OperatorContext => operatorContext(world, { podsPending: () => Promise.resolve() });
 
   /** Resolves once the cache sees the condition with that status. */
   const becomes = async (kind: Kind, name: string, type: string, status: string): Promise<string> => {

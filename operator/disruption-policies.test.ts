@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import { createActivityWorld, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
-import type { Starter } from './starter.js';
 
 describe('status of a DisruptionPolicy', () => {
   let world: ActivityWorld;
@@ -12,12 +11,7 @@ describe('status of a DisruptionPolicy', () => {
 
   beforeEach(async () => {
     world = await createActivityWorld();
-    stop = watchDisruptionPolicies({
-      ...world.deps,
-      starter: {} as unknown as Starter,
-      window: { idleMs: 1000, maxMs: 10_000 },
-      workflows: idleWorkflows,
-    });
+    stop = watchDisruptionPolicies(operatorContext(world));
   });
   afterEach(() => {
     stop();

@@ -3,9 +3,8 @@ import { annotations, labels } from '../api/labels.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchDrift } from './drift.js';
-import type { Starter } from './starter.js';
 
 const stamp = (hash: string, version = 'stowage-v1') => ({
   [annotations.nodePoolHash]: hash,
@@ -43,17 +42,9 @@ describe('condition Drifted', () => {
   };
   const start = async (): Promise<void> => {
     await world.synced();
-    stop = watchDrift(
-      {
-        ...world.deps,
-        starter: {} as unknown as Starter,
-        window: { idleMs: 1000, maxMs: 10_000 },
-        workflows: idleWorkflows,
-      },
-      () => {
-        signals += 1;
-      },
-    );
+    stop = watchDrift(operatorContext(world), () => {
+      signals += 1;
+    });
   };
   const drifted = (name: string) =>
     conditionOf(world.deps.cache.get('NodeClaim', { name })?.status?.conditions, 'Drifted');

@@ -6,9 +6,8 @@ import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import { nodePoolHash } from '../disruption/drift/template-hash.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchGoodTemplates } from './good-templates.js';
-import type { Starter } from './starter.js';
 
 describe('the good template of a NodePool, to which a rollout rolls back', () => {
   let world: ActivityWorld;
@@ -18,12 +17,7 @@ describe('the good template of a NodePool, to which a rollout rolls back', () =>
     world = await createActivityWorld();
     world.kube.put('EC2NodeClass', nodeClass('default'));
     await world.synced();
-    stop = watchGoodTemplates({
-      ...world.deps,
-      starter: {} as unknown as Starter,
-      window: { idleMs: 1000, maxMs: 10_000 },
-      workflows: idleWorkflows,
-    });
+    stop = watchGoodTemplates(operatorContext(world));
   });
   afterEach(() => {
     stop();

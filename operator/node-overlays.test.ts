@@ -3,9 +3,8 @@ import { nodeOverlays } from '../api/karpenter/node-overlay.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchNodeOverlays } from './node-overlays.js';
-import type { Starter } from './starter.js';
 
 describe('conditions of NodeOverlays (node-overlays/conditions)', () => {
   let world: ActivityWorld;
@@ -24,13 +23,7 @@ describe('conditions of NodeOverlays (node-overlays/conditions)', () => {
   });
 
   const watch = (NodeOverlay: boolean) =>
-    watchNodeOverlays({
-      ...world.deps,
-      gates: { ...world.deps.gates, NodeOverlay },
-      starter: {} as unknown as Starter,
-      window: { idleMs: 1000, maxMs: 10_000 },
-      workflows: idleWorkflows,
-    });
+    watchNodeOverlays(operatorContext(world, {}, { gates: { ...world.deps.gates, NodeOverlay } }));
   const put = (name: string, spec: object, generation = 1): void => {
     const raw = { apiVersion: 'karpenter.sh/v1alpha1', kind: 'NodeOverlay', metadata: { name, uid: name } };
     const overlay = nodeOverlays.mustParse({ ...raw, spec: { requirements: [], ...spec } });

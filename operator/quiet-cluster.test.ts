@@ -3,12 +3,11 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { annotations, finalizers } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import type { OperatorContext } from './context.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
 import { watchPendingPods } from './pending-pods.js';
-import type { Starter } from './starter.js';
 
 describe('the operator in a cluster in which nothing happens', () => {
   let clock: Clock;
@@ -27,18 +26,17 @@ describe('the operator in a cluster in which nothing happens', () => {
     world.stop();
   });
 
-  const context = (): OperatorContext => ({
-    ...world.deps,
-    starter: {
-      podsPending: () => {
-        signals.push(world.clock.now);
-        return Promise.resolve();
+  const context = (): OperatorContext =>
+    operatorContext(
+      world,
+      {
+        podsPending: () => {
+          signals.push(world.clock.now);
+          return Promise.resolve();
+        },
       },
-    } as unknown as Starter,
-    nominationMs: 20_000,
-    window: { idleMs: 1000, maxMs: 10_000 },
-    workflows: idleWorkflows,
-  });
+      { nominationMs: 20_000 },
+    );
   const putPod = (nodeName?: string, name = 'web'): void => {
     const pending = { conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }] };
     const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };

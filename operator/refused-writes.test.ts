@@ -4,14 +4,13 @@ import { isTrue } from '../core/conditions.js';
 import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { until } from '../test/builders/until.js';
 import type { OperatorContext } from './context.js';
 import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodeOverlays } from './node-overlays.js';
 import { watchNodePools } from './node-pools.js';
 import { reportingRefusals } from './refused-writes.js';
-import type { Starter } from './starter.js';
 
 // Rule `events/write-refused`.
 describe('operator writes that the API server refuses', () => {
@@ -28,13 +27,12 @@ describe('operator writes that the API server refuses', () => {
     world.stop();
   });
 
-  const context = (): OperatorContext => ({
-    ...world.deps,
-    gates: { ...world.deps.gates, NodeOverlay: true },
-    starter: { podsPending: () => Promise.resolve() } as unknown as Starter,
-    window: { idleMs: 1000, maxMs: 10_000 },
-    workflows: idleWorkflows,
-  });
+  const context = (): OperatorContext =>
+    operatorContext(
+      world,
+      { podsPending: () => Promise.resolve() },
+      { gates: { ...world.deps.gates, NodeOverlay: true } },
+    );
   const refuse = (is: (kind: Kind, name: string, body: object) => boolean): void => {
     const patch = world.kube.patch.bind(world.kube);
     world.kube.patch = ((...args: Parameters<typeof patch>) =>

@@ -3,8 +3,7 @@ import { labels } from '../api/labels.js';
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { createActivityWorld, nodeClaim, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
-import type { Starter } from './starter.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import { watchStaticPools } from './static-pools.js';
 
 describe('the operator and static NodePools', () => {
@@ -29,13 +28,9 @@ describe('the operator and static NodePools', () => {
         return Promise.resolve();
       },
     };
-    stop = watchStaticPools({
-      ...world.deps,
-      gates: { ...defaultFeatureGates, StaticCapacity: true },
-      starter: starter as unknown as Starter,
-      window: { idleMs: 1000, maxMs: 10_000 },
-      workflows: idleWorkflows,
-    });
+    stop = watchStaticPools(
+      operatorContext(world, starter, { gates: { ...defaultFeatureGates, StaticCapacity: true } }),
+    );
   }
   const until = async (holds: () => boolean): Promise<void> => {
     const end = Date.now() + 5000;

@@ -3,9 +3,8 @@ import { annotations } from '../api/labels.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import type { OperatorContext } from './context.js';
-import type { Starter } from './starter.js';
 import { watchHealth } from './health.js';
 import { watchUndrainable } from './undrainable.js';
 
@@ -40,16 +39,15 @@ describe('nodes that cannot be drained or are unhealthy', () => {
         ],
       },
     });
-  const context = (more: Partial<OperatorContext> = {}): OperatorContext => ({
-    ...world.deps,
-    starter: {
-      repair: ({ name }: { name: string }) => Promise.resolve(void calls.push(`repair ${name}`)),
-      recovered: (uid: string) => Promise.resolve(void calls.push(`recovered ${uid}`)),
-    } as unknown as Starter,
-    window: { idleMs: 1000, maxMs: 10_000 },
-    workflows: idleWorkflows,
-    ...more,
-  });
+  const context = (more: Partial<OperatorContext> = {}): OperatorContext =>
+    operatorContext(
+      world,
+      {
+        repair: ({ name }: { name: string }) => Promise.resolve(void calls.push(`repair ${name}`)),
+        recovered: (uid: string) => Promise.resolve(void calls.push(`recovered ${uid}`)),
+      },
+      more,
+    );
   const blocked = () => {
     const claim = world.deps.cache.get('NodeClaim', { name: 'c1' });
     return conditionOf(claim?.status?.conditions, 'DisruptionBlocked');

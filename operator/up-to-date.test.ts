@@ -10,12 +10,11 @@ import { conditionOf, nodesUpToDate } from '../core/conditions.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { operatorContext } from '../test/builders/operator-context.js';
 import type { OperatorContext } from './context.js';
 import { watchDisruptionPauses } from './disruption-pauses.js';
 import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
-import type { Starter } from './starter.js';
 
 const trueConditions = (...types: string[]) => types.map((type) => ({ type, status: 'True' as const }));
 const running = ['Launched', 'Registered', 'Initialized'];
@@ -35,12 +34,7 @@ afterEach(() => {
   world.stop();
 });
 
-const context = (): OperatorContext => ({
-  ...world.deps,
-  starter: { podsPending: () => Promise.resolve() } as unknown as Starter,
-  window: { idleMs: 1000, maxMs: 10_000 },
-  workflows: idleWorkflows,
-});
+const context = (): OperatorContext => operatorContext(world, { podsPending: () => Promise.resolve() });
 
 interface Made {
   readonly drifted?: boolean;

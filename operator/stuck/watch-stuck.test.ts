@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { conditionOf } from '../../core/conditions.js';
 import { createActivityWorld, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import { idleWorkflows } from '../../test/builders/idle-workflows.js';
+import { operatorContext } from '../../test/builders/operator-context.js';
 import { watchNodePools } from '../node-pools.js';
-import type { Starter } from '../starter.js';
 import type { ObservedEngine } from './observed.js';
 import { StuckWatch } from './watch-stuck.js';
 
@@ -99,10 +98,7 @@ describe('reporting stuck findings', () => {
       },
     ]);
 
-    const starter = { podsPending: () => Promise.resolve() } as unknown as Starter;
-    const window = { idleMs: 1000, maxMs: 10_000 };
-    const context = { ...world.deps, starter, window, workflows: idleWorkflows, stuck: watch };
-    stop = watchNodePools(context);
+    stop = watchNodePools(operatorContext(world, { podsPending: () => Promise.resolve() }, { stuck: watch }));
     const planned = () =>
       conditionOf(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'PodsPlanned');
     await world.deps.cache.until(() => planned() !== undefined, AbortSignal.timeout(5000));
