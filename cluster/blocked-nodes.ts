@@ -1,8 +1,8 @@
-import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { annotations, labels } from '../api/labels.js';
+import { annotations } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
 import { messageOf } from '../core/error-message.js';
+import { nameOf } from '../core/names.js';
 import { limitOf, type LimitsContext } from '../disruption/budgets/limits.js';
 import { countPools } from '../disruption/budgets/pool-counts.js';
 import {
@@ -19,14 +19,16 @@ import type { Pause } from '../workflows/messages.js';
 import { nodeClassOf, nodeNameOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { waitOf } from './disruption-wait.js';
+import { labelsOf } from './node-labels.js';
 import { pausesInForce, whyPaused } from './pauses.js';
-import { recordsOf } from './pool-records.js';
+import { pastOf, recordsOf } from './pool-records.js';
 import { rolloutHash } from './rollout-hash.js';
 
 interface BlockedContext extends CandidateContext, LimitsContext {
   readonly pauses: readonly Pause[];
   readonly counts: ReadonlyMap<string, PoolCount>;
-  readonly stopped: (pool: NodePool) => boolean;
+  /** NodePools whose rollout a person has stopped. */
+  readonly stopped: ReadonlySet<string>;
 }
 
 /** What `blockedBy` reads, from the objects alone: nominations, rests after failures and searches are not in them. */
@@ -36,29 +38,27 @@ export function blockedContext(
 ): BlockedContext {
   const { cache } = deps;
   const now = deps.now();
+  const pools = cache.all('NodePool');
   const claimed = new Set(
-    views
-      .map(({ claim }) => claim)
-      .filter(isDisrupted)
-      .map(uidOf),
+    views.flatMap(({ claim: { metadata, status } }) =>
+      isTrue(status?.conditions, 'DisruptionReason') ? [metadata.uid ?? ''] : [],
+    ),
   );
+  const isStopped = (pool: NodePool): boolean => {
+    const stopped = pool.metadata.annotations?.[annotations.driftStopped];
+    return (
+      stopped !== undefined && stopped === rolloutHash(pool, nodeClassOf(deps, pool.spec.template.spec.nodeClassRef))
+    );
+  };
   return {
     ...{ now, claimed, nominated: new Set(), podDisruptionBudgets: cache.all('PodDisruptionBudget') },
     policies: cache.all('DisruptionPolicy'),
     pauses: pausesInForce(cache.all('DisruptionPause'), now),
-    pastDisruptions: cache.all('NodePool').flatMap((pool) => {
-      const { name: nodePool = '' } = pool.metadata;
-      return recordsOf(pool).records.past.map((past) => ({ ...past, nodePool }));
-    }),
+    pastDisruptions: pools.flatMap((pool) => pastOf(nameOf(pool), recordsOf(pool).records)),
     counts: countPools(views, claimed),
-    stopped: (pool) =>
-      pool.metadata.annotations?.[annotations.driftStopped] ===
-      rolloutHash(pool, nodeClassOf(deps, pool.spec.template.spec.nodeClassRef)),
+    stopped: new Set(pools.filter(isStopped).map(nameOf)),
   };
 }
-
-const isDisrupted = ({ status }: NodeClaim): boolean => isTrue(status?.conditions, 'DisruptionReason');
-const uidOf = ({ metadata }: NodeClaim): string => metadata.uid ?? '';
 
 /** What blocks the disruption of the node for this reason; undefined if nothing does. */
 export function blockedBy(view: NodeView, reason: BudgetReason, context: BlockedContext): Blocked | undefined {
@@ -77,12 +77,12 @@ const byState = (view: NodeView, reason: string, context: BlockedContext): Block
 
 function byPeople(view: NodeView, reason: BudgetReason, context: BlockedContext): Blocked | undefined {
   const { claim, pool } = view;
-  const nodePool = claim.metadata.labels?.[labels.nodePool] ?? '';
+  const { nodePool } = labelsOf(claim);
   const paused = whyPaused(context.pauses, reason, { node: nodeNameOf(view), nodePool });
   if (paused !== undefined) return { blocker: 'pause', why: paused };
   const recommended = whyOnlyRecommended(rulesOf(pool, context.policies ?? []));
   if (recommended !== undefined) return { blocker: 'recommend_only', why: recommended };
-  if (reason === 'Drifted' && pool !== undefined && context.stopped(pool))
+  if (reason === 'Drifted' && context.stopped.has(nodePool))
     return { blocker: 'rollout_stopped', why: 'the rollout of its NodePool was stopped' };
   const wait = waitOf(claim);
   if (wait?.for === 'Approval' && wait.reason === reason) return { blocker: 'approval', why: wait.why };

@@ -85,3 +85,13 @@ export function recordsText({ disrupting, past, refused }: PoolRecords): string 
   const written = JSON.stringify(Object.fromEntries(lists));
   return written.length > mostBytes ? undefined : written;
 }
+
+/** The disruptions that rates and quotas count: past and running ones. */
+export function pastOf(
+  nodePool: string,
+  { past, disrupting }: PoolRecords,
+  without: ReadonlySet<string> = new Set(),
+): readonly PastDisruption[] {
+  const going = disrupting.filter(({ uid }) => !without.has(uid)).map(({ reason, at }) => ({ reason, at, nodes: 1 }));
+  return [...past, ...going].map((each) => ({ ...each, nodePool }));
+}

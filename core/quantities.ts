@@ -35,7 +35,7 @@ const suffixes: Readonly<Record<string, number>> = {
 
 const form = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 
-/** Kubernetes cuts larger amounts. */
+/** Kubernetes cuts larger amounts. Zero times 10 to a large exponent is not a number: it counts as 0. */
 const largest = 2 ** 63;
 const cut = (amount: number): number => Math.min(largest, Math.max(-largest, amount));
 

@@ -55,23 +55,21 @@ export function followChanges(cache: ClusterCache, publish: (change: ClusterChan
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type !== 'modified' || previous === undefined || isStopped(previous) === isStopped(object)) return;
-      const what = isStopped(object)
-        ? 'Its rollout was stopped: drifted nodes stay'
-        : `Its rollout may begin again${reconsideredBy(object)}`;
-      const event = isStopped(object)
-        ? ({ type: 'Warning', reason: 'RolloutStopped' } as const)
-        : ({ type: 'Normal', reason: 'RolloutMayBegin' } as const);
       const about = regarding('NodePool', object.metadata);
-      publish({
-        kind: 'answer',
-        what,
-        subject: `NodePool ${about.name}`,
-        by: '',
-        event: { ...event, regarding: about },
-      });
+      const of = { kind: 'answer', subject: `NodePool ${about.name}`, by: '' } as const;
+      if (isStopped(object))
+        publish({
+          ...{ ...of, what: 'Its rollout was stopped: drifted nodes stay' },
+          event: { regarding: about, type: 'Warning', reason: 'RolloutStopped' },
+        });
+      else
+        publish({
+          ...{ ...of, what: `Its rollout may begin again${reconsideredBy(object)}` },
+          event: { regarding: about, type: 'Normal', reason: 'RolloutMayBegin' },
+        });
     }),
     cache.on('DisruptionPause', ({ type, object, previous }) => {
-      // A pause whose status was written is none anew.
+      // A write of its status is no new pause.
       if (!cache.synced || (type === 'modified' && previous?.metadata.generation === object.metadata.generation))
         return;
       const about = { regarding: subjectOf(object), type: 'Normal' } as const;

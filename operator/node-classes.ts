@@ -14,7 +14,7 @@ import { reportingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { hasOwn, lookUp } from '../core/own.js';
-import { updatesOf } from './up-to-date.js';
+import { countedAfterMs, updatesOf } from './up-to-date.js';
 import { nameOf, isDeleting } from '../core/names.js';
 
 type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
@@ -24,8 +24,6 @@ const waitsForClaimsMs = 600_000;
 /** Dependencies for resolving a node class. */
 type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 
-/** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
-const countedAfterMs = 5000;
 /** Interval of counts for changes without an event: budgets, pauses. Milliseconds. */
 const everyMs = 60_000;
 
@@ -149,7 +147,7 @@ async function writeStatus(
   await updateObject(kube, kind, nameOf(nodeClass), change, { subresource: 'status' });
 }
 
-/** What `countNodes` wrote meanwhile stays. */
+/** The resolved status with what `countNodes` has written. */
 function counted({ status }: NodeClass, resolved: NodeClassStatus): object {
   const { updates, conditions } = (status ?? {}) as NodeClassStatus & { readonly updates?: object };
   const kept = conditionOf(conditions, nodesUpToDate);

@@ -35,11 +35,9 @@ import { regarding } from '../core/events.js';
 import { listedNames } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { usage } from './pool-usage.js';
-import { updatesOf } from './up-to-date.js';
+import { countedAfterMs, updatesOf } from './up-to-date.js';
 import { nameOf, isDeleting } from '../core/names.js';
 
-/** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
-const countedAfterMs = 5000;
 /** Interval of checks for changes without an event: instance types, and expired refusals. Milliseconds. */
 const everyMs = 60_000;
 
@@ -97,16 +95,13 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
   const noTypes = await missingTypes(context, pool);
   publishNoTypes(context, pool, noTypes);
   const wanted = statusOf(context, pool, noTypes);
-  const isAsWanted = (live: NodePool): boolean =>
-    JSON.stringify(comparable({ status: wanted(live) })) === JSON.stringify(comparable(live));
-  if (isAsWanted(pool)) return;
-  const updated = await updateObject(
-    context.kube,
-    'NodePool',
-    name,
-    (live) => (isAsWanted(live) ? undefined : { status: removing(live, wanted(live)) }),
-    { subresource: 'status', seen: pool },
-  );
+  const change = (live: NodePool): { readonly status: object } | undefined => {
+    const status = wanted(live);
+    const isSame = JSON.stringify(comparable({ status })) === JSON.stringify(comparable(live));
+    return isSame ? undefined : { status: removing(live, status) };
+  };
+  if (change(pool) === undefined) return;
+  const updated = await updateObject(context.kube, 'NodePool', name, change, { subresource: 'status', seen: pool });
   for (const type of [budgetsEffective, replicasKept, typesAvailable]) publishProblem(context, type, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');
   if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {

@@ -7,6 +7,9 @@ import { isDeleting } from '../core/names.js';
 import { compareText, counted } from '../core/text.js';
 import type { OperatorContext } from './context.js';
 
+/** Nodes are counted this long after a change, milliseconds: once for all changes in that time. */
+export const countedAfterMs = 5000;
+
 interface Updates {
   readonly upToDate: number;
   readonly updating: number;
@@ -15,7 +18,7 @@ interface Updates {
 
 type Deps = Pick<OperatorContext, 'cache' | 'cloud' | 'now'>;
 
-/** Transient states: the replacement of such a node comes without anybody doing something. */
+/** States that end by themselves: such a node is replaced without a change by a person. */
 const passing: ReadonlySet<string> = new Set(['disrupting', 'not_initialized']);
 
 /** Counts the nodes of an object, of which some are of an older version of it (node-pools/up-to-date). */

@@ -3,7 +3,7 @@ import { annotations } from '../../api/labels.js';
 import { waitOf } from '../../cluster/disruption-wait.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
-import { recordsOf, type PoolRecords } from '../../cluster/pool-records.js';
+import { pastOf, recordsOf } from '../../cluster/pool-records.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { CandidateRef, OpenQuestion, Refused, RunningDisruption } from '../../workflows/messages.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
@@ -57,16 +57,6 @@ export function disruptionRecords(
     past,
     refused: [...refused.values()].sort((a, b) => a.at - b.at),
   };
-}
-
-/** The disruptions that rates and quotas count: past and running ones. */
-export function pastOf(
-  nodePool: string,
-  { past, disrupting }: PoolRecords,
-  without: ReadonlySet<string> = new Set(),
-): readonly PastDisruption[] {
-  const going = disrupting.filter(({ uid }) => !without.has(uid)).map(({ reason, at }) => ({ reason, at, nodes: 1 }));
-  return [...past, ...going].map((each) => ({ ...each, nodePool }));
 }
 
 /**

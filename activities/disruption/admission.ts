@@ -7,7 +7,7 @@ import { compareUrgency, isMoreUrgent, waitOf } from '../../cluster/disruption-w
 import { managedClaims } from '../../cluster/cluster.js';
 import { laggingKinds } from '../../cluster/lagging-kinds.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
-import { recordsOf, recordsText, type Disrupting, type PoolRecords } from '../../cluster/pool-records.js';
+import { pastOf, recordsOf, recordsText, type Disrupting, type PoolRecords } from '../../cluster/pool-records.js';
 import { updateObject } from '../../cluster/writes.js';
 import { settleAll } from '../../core/at-once.js';
 import { DomainError } from '../../core/failures.js';
@@ -20,7 +20,6 @@ import type { Kind } from '../../kube/port.js';
 import type { CandidateRef, Pause, RefusedNode } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { disruptingUids, disruptionContext, type DisruptionContext } from '../disruption-context/disruption-context.js';
-import { pastOf } from '../disruption-context/disruption-records.js';
 import { nameOf } from '../../core/names.js';
 
 interface Asked {

@@ -60,9 +60,8 @@ export const heartbeatTimeout = 10_000;
  * waited for (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to
  * change, its workflow does that with timers.
  *
- * `urgent` puts the activities of all groups except packing on one task queue; `drain` only those that call Kubernetes.
- * It defaults to `urgent` in workflows that
- * run on the urgent queue themselves.
+ * Queue `urgent` takes the activities of all groups except packing; `drain` only those that call Kubernetes. The default
+ * is `urgent` in workflows that run on the urgent queue themselves.
  */
 export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefined = ownQueue(cluster)): Activities {
   const queues = taskQueues(cluster);
