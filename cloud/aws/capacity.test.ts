@@ -2,7 +2,7 @@ import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { describe, expect, test } from '@jest/globals';
 import type { AmiFamily } from '../../api/aws/ec2-node-class.js';
 import { allocatableOf } from '../../core/launch-options.js';
-import { eniPods, kubeReservedCpu, machineResources } from './capacity.js';
+import { eniPods, kubeletOf, kubeReservedCpu, machineResources } from './capacity.js';
 import type { CapacitySettings } from './capacity.js';
 
 const mebi = 2 ** 20;
@@ -120,6 +120,36 @@ describe('pods', () => {
     expect(kept('Bottlerocket')).toBe((11 * 110 + 255 + 100) * mebi);
     expect(resourcesOf(named('m5.large'), settings('AL2', spec)).capacity.pods).toBe(110);
   });
+
+  test('memory kept for kubelet follows the interfaces with addresses, the reserved ones included (instance-types/kubelet-memory)', () => {
+    const networkInterfaces = [
+      { networkCardIndex: 0, deviceIndex: 0, interfaceType: 'interface' as const },
+      { networkCardIndex: 0, deviceIndex: 1, interfaceType: 'efa-only' as const },
+    ];
+    const own = settings('AL2023', { networkInterfaces }, { reservedEnis: 1 });
+    expect(resourcesOf(named('m5.large'), own).overhead.memory).toBe((11 * 20 + 255 + 100) * mebi);
+  });
+
+  // Rule `node-classes/kubelet-expressions`.
+  test.each<[string, AmiFamily, { efaOnly?: number; podsPerCore?: number; maxPods?: number | string }, number, number]>(
+    [
+      ['of the interfaces', 'AL2023', {}, 29, 29],
+      ['without those of EFA alone', 'AL2023', { efaOnly: 1 }, 20, 20],
+      ['by core', 'AL2023', { podsPerCore: 4 }, 8, 8],
+      ['where pods by core do not count', 'Bottlerocket', { podsPerCore: 4 }, 29, 29],
+      ['of Windows', 'Windows2022', {}, 110, 110],
+      ['of maxPods', 'AL2023', { maxPods: 16 }, 16, 16],
+      ['of an expression for maxPods, by core', 'AL2023', { maxPods: 'max_pods * 2', podsPerCore: 4 }, 16, 8],
+    ],
+  )('in expressions max_pods is the number %s', (_, family, { efaOnly = 0, ...given }, maxPods, pods) => {
+    const interfaces = Array.from({ length: efaOnly }, (_each, at) => ({
+      ...{ networkCardIndex: 0, deviceIndex: at + 1, interfaceType: 'efa-only' as const },
+    }));
+    const kubelet = { maxPods: 'max_pods', ...given, kubeReserved: { pid: 'max_pods' } };
+    const spec = { kubelet, networkInterfaces: interfaces };
+    const resolved = kubeletOf(named('m5.large'), { family, spec, reservedEnis: 0 });
+    expect(resolved).toMatchObject({ maxPods, kubeReserved: { pid: String(pods) } });
+  });
 });
 
 // Rule `instance-types/capacity`.
@@ -172,6 +202,11 @@ describe('storage', () => {
     expect(storage({ blockDeviceMappings }, 'Bottlerocket')).toBe(100e9);
     expect(storage({ blockDeviceMappings }, 'Custom')).toBe(100e9);
     expect(storage({ blockDeviceMappings: [device('/dev/sdx', '7Gi', true), ...blockDeviceMappings] })).toBe(7 * gibi);
+    const ofSnapshot = { deviceName: '/dev/xvda', rootVolume: true, ebs: { snapshotID: 'snap-1' } };
+    expect(storage({ blockDeviceMappings: [ofSnapshot, device('/dev/xvdb', '100Gi')] }, 'Bottlerocket')).toBe(
+      100 * gibi,
+    );
+    expect(storage({ blockDeviceMappings: [ofSnapshot, device('/dev/xvdb', '100Gi')] }, 'Custom')).toBe(100 * gibi);
     expect(storage({}, 'Windows2022')).toBe(50 * gibi);
     expect(storage({}, 'Custom')).toBe(20 * gibi);
   });
@@ -197,6 +232,9 @@ describe('extended resources', () => {
       'aws.amazon.com/neuroncore': 32,
       'vpc.amazonaws.com/efa': 8,
     });
+    const networkInterfaces = [{ networkCardIndex: 0, deviceIndex: 0, interfaceType: 'interface' as const }];
+    const listed = resourcesOf(accelerated, settings('AL2023', { networkInterfaces })).capacity;
+    expect(listed['vpc.amazonaws.com/efa']).toBeUndefined();
     const plain = resourcesOf(named('t3.medium'), settings()).capacity;
     expect(Object.keys(plain).sort()).toEqual(['cpu', 'ephemeral-storage', 'memory', 'pods']);
     expect(resourcesOf(named('m5.large'), settings()).capacity['vpc.amazonaws.com/pod-eni']).toBe(9);

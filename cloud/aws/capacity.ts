@@ -1,9 +1,11 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import { parseQuantity, parseResource, type Resources } from '../../core/quantities.js';
 import { branchInterfacesOf } from './branch-interfaces.js';
 import { families } from './families.js';
 import { kubeletSettings } from './kubelet.js';
+import { resolvedKubelet } from './kubelet-expressions.js';
 import { lookUp } from '../../core/own.js';
 
 const mebi = 2 ** 20;
@@ -55,16 +57,27 @@ export function eniPods(info: InstanceTypeInfo, reservedEnis: number): number {
   return interfaces <= 0 ? 0 : interfaces * ((network?.Ipv4AddressesPerInterface ?? 1) - 1) + 2;
 }
 
+/** Interfaces of the default network card without IP addresses. */
+const efaOnlyOf = ({ networkInterfaces = [] }: CapacitySettings['spec']): number =>
+  networkInterfaces.filter((each) => each.networkCardIndex === 0 && each.interfaceType === 'efa-only').length;
+
+type PodSettings = Pick<CapacitySettings, 'family' | 'spec' | 'reservedEnis'>;
+
 /** The kubelet's `maxPods` on a node of this type. */
-export function podsOf(info: InstanceTypeInfo, { family, spec, reservedEnis }: CapacitySettings): number {
+export function podsOf(info: InstanceTypeInfo, { family, spec, reservedEnis }: PodSettings): number {
   const { maxPods, podsPerCore } = kubeletSettings(spec.kubelet);
-  const efaOnly = (spec.networkInterfaces ?? []).filter(
-    (each) => each.networkCardIndex === 0 && each.interfaceType === 'efa-only',
-  ).length;
   const traits = families[family];
-  const count = maxPods ?? (traits.eniLimitsPods ? eniPods(info, reservedEnis + efaOnly) : 110);
+  const count = maxPods ?? (traits.eniLimitsPods ? eniPods(info, reservedEnis + efaOnlyOf(spec)) : 110);
   const capped = podsPerCore !== undefined && podsPerCore > 0 && traits.podsPerCore;
   return capped ? Math.min(count, podsPerCore * vcpusOf(info)) : count;
+}
+
+/** The kubelet settings of a node of this type, with expressions evaluated. Throws `DomainError` of type Invalid. */
+export function kubeletOf(info: InstanceTypeInfo, settings: PodSettings): ReturnType<typeof resolvedKubelet> {
+  const { spec } = settings;
+  return resolvedKubelet(spec.kubelet, info, (maxPods) =>
+    podsOf(info, { ...settings, spec: { ...spec, kubelet: { ...spec.kubelet, maxPods } } }),
+  );
 }
 
 /** CPU millicores that kubelet keeps: 6% of the first core, 1% of the second, 0.5% of two more, 0.25% beyond. */
@@ -86,7 +99,9 @@ export function kubeReservedCpu(vcpus: number): number {
 
 /** `kubeReserved` of a node of this type; the user's values override it key by key. */
 function kubeReserved(info: InstanceTypeInfo, settings: CapacitySettings): Resources {
-  const pods = families[settings.family].memoryReservedByEniPods ? eniPods(info, 0) : podsOf(info, settings);
+  const pods = families[settings.family].memoryReservedByEniPods
+    ? eniPods(info, efaOnlyOf(settings.spec))
+    : podsOf(info, settings);
   return {
     cpu: kubeReservedCpu(vcpusOf(info)),
     memory: (11 * pods + 255) * mebi,
@@ -114,12 +129,14 @@ function storageOf(info: InstanceTypeInfo, { family, spec }: CapacitySettings): 
   if (spec.instanceStorePolicy === 'RAID0' && local !== undefined) return local * 1e9;
   const { ephemeralDevice, blockDevices } = families[family];
   const own = spec.blockDeviceMappings ?? [];
-  const device =
-    own.find((mapping) => mapping.rootVolume === true) ??
-    (family === 'Custom' ? own.at(-1) : own.find((mapping) => mapping.deviceName === ephemeralDevice));
-  const size =
-    device?.ebs?.volumeSize ?? blockDevices.find((mapping) => mapping.deviceName === ephemeralDevice)?.ebs?.volumeSize;
-  return parseResource('ephemeral-storage', size ?? '20Gi');
+  const isEphemeral = (mapping: BlockDeviceMapping): boolean => mapping.deviceName === ephemeralDevice;
+  // A volume with the size of its snapshot has no known size.
+  const sized = [
+    own.find((mapping) => mapping.rootVolume === true),
+    family === 'Custom' ? own.at(-1) : own.find(isEphemeral),
+    blockDevices.find(isEphemeral),
+  ].find((mapping) => mapping?.ebs?.volumeSize !== undefined);
+  return parseResource('ephemeral-storage', sized?.ebs?.volumeSize ?? '20Gi');
 }
 
 function extendedResources(info: InstanceTypeInfo, { family, spec }: CapacitySettings): Record<string, number> {
@@ -135,7 +152,9 @@ function extendedResources(info: InstanceTypeInfo, { family, spec }: CapacitySet
     'habana.ai/gaudi': gpus('Habana'),
     'aws.amazon.com/neuron': sum(neuron ?? InferenceAcceleratorInfo?.Accelerators, (device) => device.Count),
     'aws.amazon.com/neuroncore': sum(neuron, (device) => (device.Count ?? 0) * (device.CoreInfo?.Count ?? 0)),
-    'vpc.amazonaws.com/efa': efaInterfaces === 0 ? (NetworkInfo?.EfaInfo?.MaximumEfaInterfaces ?? 0) : efaInterfaces,
+    // A node class that lists interfaces has no others.
+    'vpc.amazonaws.com/efa':
+      (spec.networkInterfaces ?? []).length > 0 ? efaInterfaces : (NetworkInfo?.EfaInfo?.MaximumEfaInterfaces ?? 0),
     'vpc.amazonaws.com/pod-eni': windows ? 0 : branchInterfacesOf(info.InstanceType ?? ''),
     'vpc.amazonaws.com/PrivateIPv4Address': windows ? (NetworkInfo?.Ipv4AddressesPerInterface ?? 1) - 1 : 0,
   };

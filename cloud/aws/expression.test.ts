@@ -47,6 +47,12 @@ describe('expressions', () => {
   });
 });
 
+/** A node without another limit of pods than its interfaces. */
+const upTo =
+  (most: number) =>
+  (maxPods = most): number =>
+    maxPods;
+
 // Rule `node-classes/kubelet-expressions`.
 describe('kubelet settings by expression', () => {
   const info = {
@@ -70,14 +76,14 @@ describe('kubelet settings by expression', () => {
       clusterDNS: ['10.0.0.10'],
     };
     expect(hasExpressions(kubelet)).toBe(true);
-    expect(resolvedKubelet(kubelet, info, 58)).toEqual({
+    expect(resolvedKubelet(kubelet, info, upTo(58))).toEqual({
       maxPods: 40,
       kubeReserved: { cpu: '90m', memory: '704Mi', 'ephemeral-storage': '1Gi', pid: '400' },
       systemReserved: { memory: '100Mi' },
       clusterDNS: ['10.0.0.10'],
     });
     const plain = { maxPods: 20 };
-    expect(resolvedKubelet(plain, info, 58)).toBe(plain);
+    expect(resolvedKubelet(plain, info, upTo(58))).toBe(plain);
   });
 
   test('that cannot be parsed are reported by field, before an instance type is known', () => {
@@ -97,16 +103,16 @@ describe('kubelet settings by expression', () => {
 
   test('of pods are all texts, and give no more than kubelet takes', () => {
     expect(hasExpressions({ maxPods: '7' })).toBe(true);
-    expect(resolvedKubelet({ maxPods: '7' }, info, 58)).toEqual({ maxPods: 7 });
-    expect(resolvedKubelet({ maxPods: '2147483647' }, info, 58)).toEqual({ maxPods: 2_147_483_647 });
-    expect(() => resolvedKubelet({ maxPods: '2147483647 + 1' }, info, 58)).toThrow(
+    expect(resolvedKubelet({ maxPods: '7' }, info, upTo(58))).toEqual({ maxPods: 7 });
+    expect(resolvedKubelet({ maxPods: '2147483647' }, info, upTo(58))).toEqual({ maxPods: 2_147_483_647 });
+    expect(() => resolvedKubelet({ maxPods: '2147483647 + 1' }, info, upTo(58))).toThrow(
       /gives 2147483648, which is not an amount/,
     );
     expect(unreadableExpressions({ maxPods: '' })).toHaveLength(1);
   });
 
   test('a kubelet expression that gives no amount names the field and the type', () => {
-    expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, 58)).toThrow(
+    expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, upTo(58))).toThrow(
       /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is not an amount \(for m5.xlarge\)/,
     );
   });

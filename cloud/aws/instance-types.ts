@@ -9,10 +9,9 @@ import { intersects } from '../../core/launch-options.js';
 import { SharedRequirements } from '../../core/shared-requirements.js';
 import { isDomainError } from '../../core/failures.js';
 import type { CatalogueInput } from './catalogue-input.js';
-import { eniPods, machineResources } from './capacity.js';
+import { kubeletOf, machineResources } from './capacity.js';
 import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
-import { resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
 import type { NetworkInterface } from '../../api/aws/network-interfaces.js';
 import { lookUp } from '../../core/own.js';
@@ -326,7 +325,7 @@ function kubeletFor(
   { nodeClass: { spec }, reservedEnis }: CatalogueInput,
 ): Readonly<Record<string, unknown>> | undefined {
   try {
-    return resolvedKubelet(spec.kubelet, info, eniPods(info, reservedEnis));
+    return kubeletOf(info, { family: resolvedAmiFamily(spec), spec, reservedEnis });
   } catch (error) {
     if (isDomainError(error, 'Invalid')) return undefined;
     throw error;

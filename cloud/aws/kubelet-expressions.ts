@@ -21,16 +21,20 @@ export function hasExpressions(kubelet: Kubelet | undefined): boolean {
 }
 
 /**
- * The settings for one instance type, with expressions evaluated (node-classes/kubelet-expressions). In the expression
- * of maxPods, `max_pods` is `enisMaxPods`; in the others it is the result of that expression. Throws `DomainError` of
- * type Invalid, naming the field.
+ * The settings for one instance type, with expressions evaluated (node-classes/kubelet-expressions). `podsWith`: the
+ * number of pods with this maxPods, which is `max_pods` in the other expressions; without one it is `max_pods` in the
+ * expression of maxPods. Throws `DomainError` of type Invalid, naming the field.
  */
-export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceTypeInfo, enisMaxPods: number): Kubelet {
+export function resolvedKubelet(
+  kubelet: Kubelet | undefined,
+  info: InstanceTypeInfo,
+  podsWith: (maxPods: number | undefined) => number,
+): Kubelet {
   if (kubelet === undefined || !hasExpressions(kubelet)) return kubelet ?? {};
-  const variables = variablesOf(info, enisMaxPods);
+  const variables = variablesOf(info, podsWith(undefined));
   const { maxPods } = kubelet;
   const pods = isText(maxPods) ? Math.floor(amountOf('maxPods', maxPods, variables, mostPods)) : maxPods;
-  const all = { ...variables, max_pods: typeof pods === 'number' ? pods : enisMaxPods };
+  const all = { ...variables, max_pods: podsWith(typeof pods === 'number' ? pods : undefined) };
   const amounts = (field: 'kubeReserved' | 'systemReserved'): object => {
     const given = kubelet[field];
     if (given === undefined || given === null) return {};
@@ -78,7 +82,7 @@ export function unreadableExpressions(kubelet: Kubelet | undefined): string[] {
   });
 }
 
-function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Record<keyof typeof kinds, Variables[string]> {
+function variablesOf(info: InstanceTypeInfo, maxPods: number): Record<keyof typeof kinds, Variables[string]> {
   const network = info.NetworkInfo;
   const card = network?.NetworkCards?.[network.DefaultNetworkCardIndex ?? 0];
   return {
@@ -86,7 +90,7 @@ function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Record<keyof 
     memory_mib: info.MemoryInfo?.SizeInMiB ?? 0,
     default_enis: card?.MaximumNetworkInterfaces ?? network?.MaximumNetworkInterfaces ?? 0,
     ips_per_eni: network?.Ipv4AddressesPerInterface ?? 0,
-    max_pods: enisMaxPods,
+    max_pods: maxPods,
     instance_type: info.InstanceType ?? '',
   };
 }

@@ -25,8 +25,8 @@ import type { Reservations } from './reservations.js';
 import { specHash } from '../../core/drift-hash.js';
 import { canonicalJson } from '../../core/hash.js';
 import { messageOf } from '../../core/error-message.js';
-import { eniPods } from './capacity.js';
-import { hasExpressions, resolvedKubelet, unreadableExpressions } from './kubelet-expressions.js';
+import { kubeletOf } from './capacity.js';
+import { hasExpressions, unreadableExpressions } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
 
 /** Dependencies of validation. */
@@ -35,6 +35,7 @@ interface ValidationDeps {
   /** Whether kubelet settings may be expressions (gate NodeClassCEL). */
   readonly expressions: boolean;
   readonly machines: () => Promise<MachineTypes>;
+  readonly reservedEnis: number;
   /** Dry runs; undefined if they are disabled. */
   readonly dryRun?: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
@@ -104,12 +105,12 @@ async function unknownCluster({ spec }: EC2NodeClass, { facts }: ValidationDeps)
 /** Expressions that cannot be evaluated for some instance type, with the first of these. */
 async function brokenExpressions(
   { spec }: EC2NodeClass,
-  { machines }: ValidationDeps,
+  { machines, reservedEnis }: ValidationDeps,
 ): Promise<ConditionChange | undefined> {
   if (!hasExpressions(spec.kubelet)) return undefined;
   try {
     const { infos } = await machines();
-    const [first] = infos.flatMap((info) => expressionProblem(spec.kubelet, info));
+    const [first] = infos.flatMap((info) => expressionProblem(spec, info, reservedEnis));
     if (first === undefined) return undefined;
     return { type, status: 'False', reason: 'KubeletExpressionEvaluationFailed', message: first };
   } catch (error) {
@@ -125,9 +126,9 @@ function wrongTags({ spec }: EC2NodeClass): ConditionChange | undefined {
   return { type, status: 'False', reason: 'TagValidationFailed', message };
 }
 
-function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: InstanceTypeInfo): string[] {
+function expressionProblem(spec: EC2NodeClassSpec, info: InstanceTypeInfo, reservedEnis: number): string[] {
   try {
-    resolvedKubelet(kubelet, info, eniPods(info, 0));
+    kubeletOf(info, { family: resolvedAmiFamily(spec), spec, reservedEnis });
     return [];
   } catch (error) {
     if (isDomainError(error, 'Invalid')) return [error.message];

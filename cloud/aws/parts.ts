@@ -127,6 +127,7 @@ function createResolver(
     reservedCapacity: options.reservedCapacity !== false,
     expressions: options.kubeletExpressions === true,
     machines: () => machines.get(),
+    reservedEnis: options.reservedEnis ?? 0,
     ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass, pools) => dryRun.check(nodeClass, pools) }),
   });
 }

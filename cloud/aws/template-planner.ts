@@ -8,10 +8,10 @@ import type { LaunchRequest } from '../port.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import { families } from './families.js';
 import { imageFor } from './instance-types.js';
-import { eniPods } from './capacity.js';
+import { kubeletOf } from './capacity.js';
 import { canonicalJson } from '../../core/hash.js';
 import { kubeletSettings } from './kubelet.js';
-import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+import { hasExpressions } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
 import {
   reservationKindOf,
@@ -119,9 +119,10 @@ export class TemplatePlanner {
     if (!hasExpressions(kubelet)) return () => kubelet;
     const { infos } = await this.options.machines();
     const byName = new Map(infos.map((info) => [info.InstanceType, info]));
+    const family = resolvedAmiFamily(spec);
     return (type) => {
       const info = byName.get(type as never);
-      return info === undefined ? kubelet : resolvedKubelet(kubelet, info, eniPods(info, this.options.reservedEnis));
+      return info === undefined ? kubelet : kubeletOf(info, { family, spec, reservedEnis: this.options.reservedEnis });
     };
   }
 

@@ -87,10 +87,15 @@ const info = {
   MemoryInfo: { SizeInMiB: 8192 },
   NetworkInfo: { MaximumNetworkInterfaces: 3, Ipv4AddressesPerInterface: 10 },
 };
+/** A node without another limit of pods than its interfaces. */
+const upTo =
+  (most: number) =>
+  (maxPods = most): number =>
+    maxPods;
 type Amounts = Readonly<Record<string, string>>;
 /** What amounts come to on a type of 2 CPUs and 8 GiB. */
 const reserved = (given: Amounts, expected: Amounts): Check =>
-  gives(() => resolvedKubelet({ kubeReserved: given }, info, 20)['kubeReserved'], expected);
+  gives(() => resolvedKubelet({ kubeReserved: given }, info, upTo(20))['kubeReserved'], expected);
 const nothing = 'vcpus - vcpus';
 const noThunk = 'when variables are read: they are at hand here';
 
@@ -100,7 +105,7 @@ const unusable = (...sources: readonly string[]): Check =>
     () =>
       sources.map((cpu) => {
         try {
-          return resolvedKubelet({ kubeReserved: { memory: '128Mi', cpu } }, info, 20);
+          return resolvedKubelet({ kubeReserved: { memory: '128Mi', cpu } }, info, upTo(20));
         } catch (error) {
           return (error as Error).name;
         }
@@ -131,7 +136,7 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
     gives(
       () =>
         ['70 + vcpus - 1', '80 - vcpus'].map(
-          (cpu) => resolvedKubelet({ kubeReserved: { cpu } }, info, 20)['kubeReserved'],
+          (cpu) => resolvedKubelet({ kubeReserved: { cpu } }, info, upTo(20))['kubeReserved'],
         ),
       [{ cpu: '80m' }, { cpu: '80m' }],
     ),
@@ -147,7 +152,7 @@ const amounts: readonly ConformanceCase[] = about('amounts from kubelet expressi
     358,
     'a very large amount does not overflow',
     gives(() => {
-      const made = resolvedKubelet({ kubeReserved: { cpu: '9223372036854775807 - vcpus + 2' } }, info, 20);
+      const made = resolvedKubelet({ kubeReserved: { cpu: '9223372036854775807 - vcpus + 2' } }, info, upTo(20));
       return Number.parseFloat((made['kubeReserved'] as Amounts)['cpu']!) > 0;
     }, true),
   ),
@@ -200,7 +205,7 @@ const onAl2 = (given: Kubelet | undefined, expected: readonly string[]): Check =
   }, expected);
 /** The number of pods on a type of 2 CPUs, whose interfaces allow 29. */
 const pods = (maxPods: unknown, expected: number | undefined): Check =>
-  gives(() => resolvedKubelet({ ...(maxPods === undefined ? {} : { maxPods }) }, info, 29)['maxPods'], expected);
+  gives(() => resolvedKubelet({ ...(maxPods === undefined ? {} : { maxPods }) }, info, upTo(29))['maxPods'], expected);
 const wrong = { podsPerCore: 'ten' };
 
 const fieldCases: readonly ConformanceCase[] = about('reading kubelet settings with expressions', [
