@@ -28,6 +28,19 @@ test('a refusal with an asterisk is about every type or zone, but of its capacit
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
 
+test('what is refused without a placement group is refused within one, and not the other way round', () => {
+  const offerings = new UnavailableOfferings(() => 0);
+  offerings.add([
+    refusal,
+    { ...refusal, zone: 'b', placement: 'pg-1/2' },
+    { ...refusal, instanceType: '*', zone: 'c' },
+  ]);
+  expect(
+    ['a', 'b', 'c', 'd'].filter((zone) => offerings.get('spot', 'm5.large', zone, 'pg-1/2') !== undefined),
+  ).toEqual(['a', 'b', 'c']);
+  expect(offerings.get('spot', 'm5.large', 'b')).toBeUndefined();
+});
+
 test('an offering that refuses again soon after its back-off backs off twice as long, up to 24 minutes, until it launches an instance or has not refused for long', () => {
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);

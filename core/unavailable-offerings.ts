@@ -26,6 +26,8 @@ export interface RememberedRefusal extends RefusedOffering {
 /** The key of a look-up. */
 type Offering = Pick<RefusedOffering, 'capacityType' | 'instanceType' | 'zone' | 'placement'>;
 
+const any = '*';
+
 /** The longest back-off after repeated refusals. */
 const longestMs = 8 * unavailableMs;
 /** A refusal is recorded for this many times its back-off, to detect repeated refusals. */
@@ -91,17 +93,13 @@ export class UnavailableOfferings {
   ): { readonly until: number; readonly reason: string } | undefined {
     if (this.closed.size === 0) return undefined;
     const now = this.now();
-    const where = placement === undefined ? {} : { placement };
-    const any = '*';
-    for (const [type, place] of [
-      [instanceType, zone],
-      [any, zone],
-      [instanceType, any],
-      [any, any],
-    ] as const) {
-      const entry = this.entries.get(offeringKey({ capacityType, instanceType: type, zone: place, ...where }));
-      if (entry !== undefined && entry.until > now) return entry;
-    }
+    // What is refused without a placement group is refused within one.
+    for (const where of placement === undefined ? [{}] : [{ placement }, {}])
+      for (const type of [instanceType, any])
+        for (const place of [zone, any]) {
+          const entry = this.entries.get(offeringKey({ capacityType, instanceType: type, zone: place, ...where }));
+          if (entry !== undefined && entry.until > now) return entry;
+        }
     return undefined;
   }
 

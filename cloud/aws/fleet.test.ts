@@ -62,9 +62,10 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     });
   });
 
-  test('without the service-linked role all spot offerings are marked', () => {
+  test.each([undefined, 'pg-1'])('without the service-linked role all spot offerings are marked: group %s', (group) => {
     const code = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
-    expect(readFleetErrors([error(code)], 'spot', zones)).toMatchObject({
+    expect(readFleetErrors([error(code)], 'spot', zones, group)).toEqual({
+      ...readFleetErrors([error(code)], 'spot', zones),
       unavailable: [{ instanceType: '*', zone: '*', capacityType: 'spot', reason: code }],
       onlyCapacity: true,
     });

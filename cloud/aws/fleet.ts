@@ -86,7 +86,8 @@ function unavailableBy(
   const { InstanceType: instanceType, AvailabilityZone: named, SubnetId: subnet = '' } = of?.Overrides ?? {};
   const offering = offeringOf(code, { instanceType, zone: named ?? zoneOfSubnet.get(subnet), capacityType });
   if (offering === undefined) return [];
-  if (placement === undefined) return [offering];
+  // The role is missing in the whole account.
+  if (placement === undefined || code === noSpotRole) return [offering];
   const closed = message.includes(spreadGroupFull) ? anyTypeOf(offering) : [offering];
   return closed.map((each) => ({ ...each, placement }));
 }

@@ -50,6 +50,23 @@ describe('chooseLaunch', () => {
     ]);
   });
 
+  test('bare metal that is reserved is used where plain types are not reserved', () => {
+    const reserved = type('m5.metal', [['reserved', 0]]);
+    const id = { key: 'karpenter.k8s.aws/capacity-reservation-id', operator: 'In' as const, values: ['cr-1'] };
+    const [offering] = reserved.offerings;
+    const metal = {
+      ...reserved,
+      offerings: [
+        { ...offering!, requirements: [...offering!.requirements, id], reservationCapacity: 1 },
+        ...type('m5.metal', [['on-demand', 3]]).offerings,
+      ],
+    };
+    expect(stages([metal, type('m5.large', [['on-demand', 4]])])).toEqual([
+      ['reserved', ['m5.metal']],
+      ['on-demand', ['m5.large']],
+    ]);
+  });
+
   test('spot dearer than the cheapest on-demand is dropped, unless minValues is set (launch/spot-above-on-demand)', () => {
     const types = [
       type('m5.large', [

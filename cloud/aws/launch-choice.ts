@@ -32,7 +32,8 @@ export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): 
   const all = onePartition(launchOptions(types, requirements, parseResources(resources?.requests)), claim);
   if (all.length === 0) return { kind: 'none', message: 'no instance type with an available offering meets the claim' };
   const withMinValues = requirements.some((requirement) => requirement.minValues !== undefined);
-  const options = withMinValues ? oneReservationKind(all) : affordable(withoutSpecialHardware(oneReservationKind(all)));
+  const kinds = oneReservationKind(all);
+  const options = withMinValues ? kinds : affordable(withoutSpecialHardware(kinds));
   const stages = capacityTypes.flatMap((capacityType) => {
     const own = truncate(options.filter((option) => capacityTypeOf(option) === capacityType));
     return own.length > 0 && meetsMinValues(own, claim) ? [{ capacityType, options: own }] : [];
@@ -122,14 +123,19 @@ const accelerators = [
   'habana.ai/gaudi',
 ];
 
-/** Keeps bare metal and accelerated types only if no others are left. */
+/**
+ * Keeps bare metal and accelerated types only if no others are left, in reservations and outside: a reserved machine is
+ * paid for.
+ */
 export function withoutSpecialHardware(options: readonly LaunchOption[]): readonly LaunchOption[] {
-  const plain = options.filter(
-    ({ type }) =>
-      !type.name.includes('metal') && accelerators.every((name) => (lookUp(type.capacity, name) ?? 0) === 0),
-  );
-  return plain.length > 0 ? plain : options;
+  const plain = options.filter(({ type }) => isPlain(type));
+  const isReserved = (option: LaunchOption): boolean => reservationOf(option) !== undefined;
+  const arePlain = [true, false].filter((reserved) => plain.some((option) => isReserved(option) === reserved));
+  return options.filter((option) => isPlain(option.type) || !arePlain.includes(isReserved(option)));
 }
+
+const isPlain = ({ name, capacity }: InstanceType): boolean =>
+  !name.includes('metal') && accelerators.every((resource) => (lookUp(capacity, resource) ?? 0) === 0);
 
 /** Drops spot offerings that cost more than the cheapest on-demand offering. */
 function affordable(options: readonly LaunchOption[]): readonly LaunchOption[] {
