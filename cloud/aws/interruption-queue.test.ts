@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { DomainError } from '../../core/failures.js';
 import type { AwsCalls } from './calls.js';
 import { InterruptionQueue } from './interruption-queue.js';
 
@@ -11,6 +12,64 @@ const warning = (id: string, instance: string, more: object = {}): string =>
     detail: { 'instance-id': instance },
     ...more,
   });
+
+const url = 'https://sqs.us-west-2.amazonaws.com/111122223333/q';
+const clock = { now: () => 0, sleep: () => Promise.resolve() };
+
+test('one poll stays when two find the queue empty at the same time', async () => {
+  const stop = new AbortController();
+  let release = (): void => undefined;
+  const both = new Promise<void>((resolve) => (release = resolve));
+  const full = Array.from({ length: 10 }, (_, at) => ({ Body: warning(`e${at}`, 'i-1'), MessageId: `m${at}` }));
+  let polls = 0;
+  const calls = {
+    getQueueUrl: () => Promise.resolve({ QueueUrl: url }),
+    receiveMessages: async () => {
+      polls += 1;
+      if (polls === 1) return { Messages: full };
+      if (polls === 3) release();
+      if (polls === 4) stop.abort();
+      await both;
+      return { Messages: [] };
+    },
+    deleteMessages: () => Promise.resolve(),
+  } as unknown as AwsCalls;
+  const queue = new InterruptionQueue({ calls, queueName: 'q', region: 'us-west-2', clock });
+  await queue.run(() => Promise.resolve(), stop.signal);
+  expect(polls).toBe(4);
+});
+
+test('a queue whose URL is not known any more ends no poll', async () => {
+  const stop = new AbortController();
+  const problems: string[] = [];
+  let urls = 0;
+  let received = 0;
+  const calls = {
+    getQueueUrl: () =>
+      (urls += 1) === 1 ? Promise.resolve({ QueueUrl: url }) : Promise.reject(new DomainError('Unavailable', 'away')),
+    receiveMessages: () => {
+      received += 1;
+      if (received === 3) stop.abort();
+      return received === 1
+        ? Promise.resolve({ Messages: [{ Body: warning('e1', 'i-1'), MessageId: 'm' }] })
+        : Promise.reject(new DomainError('NotFound', 'no such queue'));
+    },
+    deleteMessages: () => Promise.resolve(),
+  } as unknown as AwsCalls;
+  const sleep = (): Promise<void> => {
+    if (urls > 3) stop.abort();
+    return Promise.resolve();
+  };
+  const times = { now: () => received * 48 * 3_600_000, sleep };
+  const queue = new InterruptionQueue({
+    ...{ calls, queueName: 'q', region: 'us-west-2', clock: times },
+    onProblem: (problem) => void problems.push(problem),
+  });
+  const handled: string[] = [];
+  await queue.run(({ messageId }) => Promise.resolve(void handled.push(messageId)), stop.signal);
+  expect(handled).toEqual(['e1/i-1']);
+  expect(problems).toContain('away');
+});
 
 test('a repeated interruption notice is handled once, one of another account never, and all messages are deleted', async () => {
   const waiting = [
@@ -26,7 +85,7 @@ test('a repeated interruption notice is handled once, one of another account nev
   const deleted: string[] = [];
   const ignored: string[] = [];
   const calls = {
-    getQueueUrl: () => Promise.resolve({ QueueUrl: 'https://sqs.us-west-2.amazonaws.com/111122223333/q' }),
+    getQueueUrl: () => Promise.resolve({ QueueUrl: url }),
     receiveMessages: () => {
       const Body = waiting.shift();
       if (Body === undefined) stop.abort();
@@ -35,7 +94,6 @@ test('a repeated interruption notice is handled once, one of another account nev
     deleteMessages: ({ Entries = [] }: { Entries?: { ReceiptHandle?: string }[] }) =>
       Promise.resolve(void deleted.push(...Entries.map(({ ReceiptHandle = '' }) => ReceiptHandle))),
   } as unknown as AwsCalls;
-  const clock = { now: () => 0, sleep: () => Promise.resolve() };
   await new InterruptionQueue({ calls, queueName: 'q', region: 'us-west-2', clock }).run(
     ({ messageId }) => Promise.resolve(void handled.push(messageId)),
     stop.signal,

@@ -125,6 +125,12 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Messages with the URL of the queue that they came from. */
+interface Received {
+  readonly url: string;
+  readonly messages: readonly Message[];
+}
+
 interface QueueOptions {
   readonly calls: Pick<AwsCalls, 'getQueueUrl' | 'receiveMessages' | 'deleteMessages'>;
   readonly queueName: string;
@@ -177,8 +183,6 @@ export class InterruptionQueue {
       all.push(
         this.poll(handle, AbortSignal.any([signal]), onIgnored, () => {
           if (this.pollers < mostPollers && !signal.aborted) start();
-        }).finally(() => {
-          this.pollers -= 1;
         }),
       );
     };
@@ -197,24 +201,30 @@ export class InterruptionQueue {
   ): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      const messages = await this.receive(signal);
-      if (messages === undefined) {
+      const received = await this.receive(signal);
+      if (received === undefined) {
         failures += 1;
         await this.options.clock.sleep(backOffMs(failures, backOff), signal);
         continue;
       }
       failures = 0;
+      const { messages } = received;
       if (messages.length === batchSize) more();
-      if (messages.length === 0 && this.pollers > 1) return;
-      await this.handleAll(messages, handle, onIgnored);
+      if (messages.length === 0 && this.pollers > 1) {
+        // At once: of two that find the queue empty at the same time one stays.
+        this.pollers -= 1;
+        return;
+      }
+      await this.handleAll(received, handle, onIgnored);
     }
   }
 
-  private async receive(signal: AbortSignal): Promise<readonly Message[] | undefined> {
+  private async receive(signal: AbortSignal): Promise<Received | undefined> {
     try {
+      const url = await this.url.get();
       const answer = await this.options.calls.receiveMessages(
         {
-          QueueUrl: await this.url.get(),
+          QueueUrl: url,
           MaxNumberOfMessages: batchSize,
           VisibilityTimeout: visibilitySeconds,
           // Additional pollers poll once and end if the queue is empty.
@@ -222,9 +232,9 @@ export class InterruptionQueue {
         },
         signal,
       );
-      return answer.Messages ?? [];
+      return { url, messages: answer.Messages ?? [] };
     } catch (error) {
-      if (signal.aborted) return [];
+      if (signal.aborted) return { url: '', messages: [] };
       if (isDomainError(error, 'NotFound')) this.url.forget();
       this.options.onProblem?.(messageOf(error));
       return undefined;
@@ -232,17 +242,17 @@ export class InterruptionQueue {
   }
 
   private async handleAll(
-    messages: readonly Message[],
+    { url, messages }: Received,
     handle: (interruption: InterruptionNotice) => Promise<void>,
     onIgnored: (reason: string) => void,
   ): Promise<void> {
-    const done = await Promise.all(messages.map((message) => this.handleOne(message, handle, onIgnored)));
+    const done = await Promise.all(messages.map((message) => this.handleOne({ url, message }, handle, onIgnored)));
     const entries = messages
       .filter((_, index) => done[index] === true)
       .map((message, index) => ({ Id: String(index), ReceiptHandle: message.ReceiptHandle ?? '' }));
     if (entries.length === 0) return;
     try {
-      await this.options.calls.deleteMessages({ QueueUrl: await this.url.get(), Entries: entries });
+      await this.options.calls.deleteMessages({ QueueUrl: url, Entries: entries });
     } catch (error) {
       // Undeleted messages are delivered and handled again, which is harmless.
       this.options.onProblem?.(messageOf(error));
@@ -259,7 +269,7 @@ export class InterruptionQueue {
   }
 
   private async handleOne(
-    message: Message,
+    { url, message }: { readonly url: string; readonly message: Message },
     handle: (interruption: InterruptionNotice) => Promise<void>,
     onIgnored: (reason: string) => void,
   ): Promise<boolean> {
@@ -267,7 +277,7 @@ export class InterruptionQueue {
     const parsed = parseInterruption(message.Body, {
       sqsMessageId: message.MessageId ?? '',
       now: clock.now(),
-      own: { account: accountIn(await this.url.get()), region },
+      own: { account: accountIn(url), region },
     });
     if (parsed.kind === 'ignored') {
       onIgnored(parsed.reason);

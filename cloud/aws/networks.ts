@@ -100,7 +100,7 @@ export class Subnets {
     const now = this.clock.now();
     const stale = subnets
       .map(({ id }) => id)
-      .filter((id) => all || now - (this.free.get(id)?.at ?? -Infinity) > addressesMs);
+      .filter((id) => all || Math.abs(now - (this.free.get(id)?.at ?? Infinity)) > addressesMs);
     if (stale.length === 0) return;
     for (const subnet of await this.query({ Filters: [{ Name: 'subnet-id', Values: stale }] })) {
       this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: now });

@@ -60,6 +60,15 @@ describe('Prices', () => {
     expect(prices.status?.stale).toBe(false);
   });
 
+  test('prices are read again after the clock was set back', async () => {
+    const { prices, state } = subject();
+    state.now += 1000 * hour;
+    await prices.current();
+    state.now -= 900 * hour;
+    state.spot = '0.05';
+    expect((await prices.current()).spot).toEqual({ 'm5.large': { a: 0.05 } });
+  });
+
   test('old prices are used up to an age limit, marked as stale, and not beyond it', async () => {
     const problems: string[] = [];
     const { prices, state } = subject({ onProblem: (problem) => problems.push(problem) });

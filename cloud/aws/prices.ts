@@ -55,7 +55,8 @@ const spotLimitMs = 48 * hour;
 /** Current prices: refreshed every 12 hours (instance-types/prices); old ones are used up to an age limit. */
 export class Prices {
   private table: PriceTable = { onDemand: {}, spot: {}, onDemandAt: 0, spotAt: 0 };
-  private nextAt = Number.NEGATIVE_INFINITY;
+  private readAt = Number.NEGATIVE_INFINITY;
+  private restMs = 0;
   private loading: Promise<void> | undefined;
   private restored = false;
   private list: ListPrices | undefined;
@@ -67,13 +68,15 @@ export class Prices {
 
   /** The prices to use now; built-in list prices if no others are known (instance-types/built-in-prices). */
   async current(): Promise<PriceTable> {
-    if (this.options.clock.now() >= this.nextAt) await this.refresh();
+    const age = this.options.clock.now() - this.readAt;
+    // If the clock was set back, the age is unknown.
+    if (age < 0 || age >= this.restMs) await this.refresh();
     return this.usable();
   }
 
   /** Undefined before the first reading. */
   get status(): PriceStatus | undefined {
-    if (this.nextAt === Number.NEGATIVE_INFINITY) return undefined;
+    if (this.readAt === Number.NEGATIVE_INFINITY) return undefined;
     const { onDemandAt, spotAt } = this.usable();
     const missed = this.options.clock.now() - 2 * this.refreshMs;
     return { onDemandAt, spotAt, source: this.source, stale: spotAt < missed || (onDemandAt < missed && this.asks) };
@@ -115,7 +118,8 @@ export class Prices {
       this.table = { ...this.table, spot: zonesJoined(before, spot), spotAt: now };
     }
     const failed = spot === undefined || (onDemand === undefined && this.asks);
-    this.nextAt = now + (failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs);
+    this.readAt = now;
+    this.restMs = failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs;
     if (onDemand !== undefined || spot !== undefined) {
       await this.attempt('saving prices', async () => this.options.store?.save(JSON.stringify(this.table)));
     }

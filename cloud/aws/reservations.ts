@@ -53,7 +53,7 @@ export class Reservations {
   /** Refreshes counts older than a minute, for processes that did not resolve the node class. */
   async refresh(ids: readonly string[]): Promise<void> {
     const now = this.clock.now();
-    const stale = ids.filter((id) => now - (this.readAt.get(id) ?? Number.NEGATIVE_INFINITY) >= countsMs);
+    const stale = ids.filter((id) => Math.abs(now - (this.readAt.get(id) ?? Infinity)) >= countsMs);
     if (stale.length === 0) return;
     // Separately: one missing id fails a whole call.
     await Promise.all(stale.map(async (id) => this.read(id, (await this.active(id))?.AvailableInstanceCount ?? 0)));
