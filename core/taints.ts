@@ -15,20 +15,17 @@ export const isSameTaint = (a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'ke
 export const hasUnregisteredTaint = ({ spec }: Pick<Node, 'spec'>): boolean =>
   spec?.taints?.some((taint) => isSameTaint(taint, taints.unregistered)) ?? false;
 
-/** Taints that come and go while a node starts (labels/starting-taints). */
-export function isKnownEphemeral({ key, effect, value }: Taint): boolean {
-  switch (key) {
-    case 'node.kubernetes.io/not-ready':
-    case 'node.kubernetes.io/unreachable':
-      return effect !== 'PreferNoSchedule';
-    case 'node.cloudprovider.kubernetes.io/uninitialized':
-      return value === 'true' && effect === 'NoSchedule';
-    case taints.unregistered.key:
-      return true;
-    default:
-      return key.startsWith('readiness.k8s.io/');
-  }
-}
+const ephemeral: readonly Pick<Taint, 'key' | 'effect'>[] = [
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
+  taints.unregistered,
+];
+
+/** Whether the taint comes and goes while a node starts (labels/starting-taints). */
+export const isKnownEphemeral = (taint: Taint): boolean =>
+  taint.key.startsWith('readiness.k8s.io/') || ephemeral.some((known) => isSameTaint(known, taint));
 
 /** The node's taints except those with this key. */
 export function withoutTaint({ spec }: Pick<Node, 'spec'>, { key }: Pick<Taint, 'key'>): Taint[] {

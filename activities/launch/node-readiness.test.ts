@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Taint } from '../../api/kubernetes.js';
-import { whyNotInitialized } from './node-readiness.js';
+import { registration, whyNotInitialized } from './node-readiness.js';
 import { labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { type ActivityWorld, createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
@@ -21,13 +21,21 @@ test.each<[string, string, string | undefined, boolean]>([
   ['node.kubernetes.io/unreachable', 'NoSchedule', undefined, true],
   ['node.kubernetes.io/not-ready', 'PreferNoSchedule', undefined, false],
   ['node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule', 'true', true],
-  ['node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule', 'false', false],
+  ['node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule', 'false', true],
+  ['node.cloudprovider.kubernetes.io/uninitialized', 'NoExecute', 'true', false],
   ['readiness.k8s.io/network', 'NoSchedule', undefined, true],
   ['example.com/dedicated', 'NoSchedule', 'web', false],
 ])('taint %s:%s of value %s keeps a node from being initialized: %s', (key, effect, value, keeps) => {
   const taint = { key, effect, ...(value === undefined ? {} : { value }) } as Taint;
 
   expect(whyNotInitialized(claim, node(taint))?.reason).toBe(keeps ? 'KnownEphemeralTaintsExist' : undefined);
+});
+
+test('a NodePool that lists the unregistered taint does not bring it back', () => {
+  const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' } as const;
+  const startupTaints = [unregistered, { key: 'example.com/cni', effect: 'NoSchedule' }];
+  const listing = { ...claim, spec: { ...claim.spec, startupTaints } } as NodeClaim;
+  expect(registration(listing, node(unregistered)).spec.taints).toEqual([startupTaints[1]]);
 });
 
 describe('open labels', () => {

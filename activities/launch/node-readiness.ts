@@ -45,10 +45,11 @@ function copiedAnnotations(claim: NodeClaim): Record<string, string> {
 
 /** Startup taints are added once, at registration, unless the kubelet registered the taints itself. */
 function taintsAfter(claim: NodeClaim, node: Node, present: readonly Taint[]): Taint[] {
-  const kept = present.filter((taint) => !isSameTaint(taint, taints.unregistered));
+  const isRegistered = (taint: Taint): boolean => !isSameTaint(taint, taints.unregistered);
+  const kept = present.filter(isRegistered);
   if (node.metadata.labels?.[labels.doNotSyncTaints] === 'true') return kept;
   const wanted = [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] as Taint[];
-  return [...kept, ...wanted.filter((taint) => !kept.some((one) => isSameTaint(one, taint)))];
+  return [...kept, ...wanted.filter(isRegistered).filter((taint) => !kept.some((one) => isSameTaint(one, taint)))];
 }
 
 /** Why a registered node is not initialized yet (registration/initialized); undefined when it is. */

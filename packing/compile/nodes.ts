@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
-import { withoutTaint } from '../../core/taints.js';
+import { isKnownEphemeral, isSameTaint, withoutTaint } from '../../core/taints.js';
 import { normaliseKey } from '../../core/labels.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
@@ -164,13 +164,6 @@ function normalised(given: Readonly<Record<string, string>>): Readonly<Record<st
   return result;
 }
 
-const ephemeral: readonly { readonly key: string; readonly effect: string }[] = [
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
-  { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
-  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
-];
-
 /** The taint that the node controller adds to a cordoned node. kube-scheduler avoids the node even before. */
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
@@ -191,12 +184,9 @@ function lastingTaints(
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;
+  const startup = claim?.spec.startupTaints ?? [];
   // Without a NodeClaim no controller registers the node, which removes this taint.
-  const ofClaim = claim === undefined ? [] : [knownTaints.unregistered, ...(claim.spec.startupTaints ?? [])];
-  return taints.filter(
-    ({ key, effect }) =>
-      !key.startsWith('readiness.k8s.io/') &&
-      !ephemeral.some((known) => known.key === key && known.effect === effect) &&
-      !ofClaim.some((known) => known.key === key && known.effect === effect),
-  );
+  const lasts = (taint: Taint): boolean =>
+    isSameTaint(taint, knownTaints.unregistered) ? claim === undefined : !isKnownEphemeral(taint);
+  return taints.filter((taint) => lasts(taint) && !startup.some((known) => isSameTaint(known, taint)));
 }

@@ -96,6 +96,13 @@ describe('AL2023', () => {
     expect(read.spec.kubelet.config.registerWithTaints[0]).toEqual(taints[0]);
   });
 
+  test('the unregistered taint is there once, also where the NodePool lists it', () => {
+    const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' as const };
+    expect(nodeConfig(renderUserData(input({ taints: [unregistered] })))).toMatchObject({
+      spec: { kubelet: { config: { registerWithTaints: [unregistered] } } },
+    });
+  });
+
   test('without the address range of services the node class is not ready', () => {
     expect(() => renderUserData(input({ serviceCidr: undefined }))).toThrow('ClusterCIDRResolutionFailed');
   });

@@ -5,6 +5,7 @@ import { bottlerocketUserData } from './bottlerocket.js';
 import { kubeletLabels, type UserDataInput, kubeletTaintText } from './input.js';
 import { kubeletSettings, type KubeletSettings } from '../kubelet.js';
 import { isMime, type MimePart, readMime, writeMime } from './mime.js';
+import { isSameTaint } from '../../../core/taints.js';
 import { compareText } from '../../../core/text.js';
 
 const nodeConfigType = 'application/node.eks.aws';
@@ -80,7 +81,9 @@ export const userDataLimit = 16_384;
  * Throws `NodeClassNotReady` if the user's part cannot be parsed or the result exceeds EC2's limit.
  */
 export function renderUserData(input: UserDataInput): string {
-  const text = render({ ...input, taints: [...input.taints, { ...taintNames.unregistered }] });
+  // A NodePool may list the taint, too; kubelet does not start with one twice.
+  const others = input.taints.filter((taint) => !isSameTaint(taint, taintNames.unregistered));
+  const text = render({ ...input, taints: [...others, { ...taintNames.unregistered }] });
   const size = Buffer.byteLength(text);
   if (size > userDataLimit) {
     throw new DomainError(
