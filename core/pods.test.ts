@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import {
+  graceOf,
   isDrainable,
   isEvictable,
   isMirror,
@@ -40,6 +41,16 @@ describe('mirrors of static pods (candidates/evictable-pods, provisioning/pendin
       expect({ [is.name]: is(mirror) }).toEqual({ [is.name]: false });
     expect(isDrainable(mirror, 0)).toBe(false);
   });
+});
+
+test.each([
+  [undefined, 30_000],
+  [0, 0],
+  [-1, 1000],
+  [-9e15, 1000],
+  [9e15, 9_223_372_036_854],
+])('a grace period of %s seconds is %s ms, so that every pod has an end (termination/deadline)', (seconds, ms) => {
+  expect(graceOf(pod({ spec: seconds === undefined ? {} : { terminationGracePeriodSeconds: seconds } }))).toBe(ms);
 });
 
 describe('an owner is compared by kind and API group (provisioning/owner-kinds)', () => {

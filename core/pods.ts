@@ -93,9 +93,10 @@ export function isDrainable(pod: Pod, now: number): boolean {
 const defaultGraceSeconds = 30;
 
 /**
- * The termination grace period, milliseconds; at most Go's longest duration, since the API server accepts any number of
- * seconds and date arithmetic must stay valid.
+ * The termination grace period, milliseconds. The API server accepts any number of seconds: it takes a negative one for
+ * one second, and more than Go's longest duration would make date arithmetic invalid.
  */
 export function graceOf({ spec }: Pod): number {
-  return Math.min((spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000, longestDurationMs);
+  const seconds = spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+  return seconds < 0 ? 1000 : Math.min(seconds * 1000, longestDurationMs);
 }

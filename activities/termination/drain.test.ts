@@ -164,6 +164,20 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  test('leaves the finalizer of a Node of another instance with the same name, which is being deleted', async () => {
+    await begin();
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.put('Node', {
+      metadata: { name: 'n1', finalizers: [finalizers.termination], deletionTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { providerID: 'fake:///a/i-2' },
+    });
+    await world.synced();
+
+    await createTerminationActivities(world.deps).finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
+
+    expect((await world.kube.get('Node', { name: 'n1' }))?.metadata.finalizers).toEqual([finalizers.termination]);
+  });
+
   test('removes both Nodes of a kubelet that registered under another name, with the pods of both (termination/several-nodes)', async () => {
     world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });
     await world.synced();

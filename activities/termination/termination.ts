@@ -214,9 +214,7 @@ async function finish(
   if (providerId !== undefined) await endInstance(deps, ref, providerId);
   const claim = await getClaim(deps.kube, ref);
   const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
-  const names = nodeName === undefined ? [] : nodesOfInstance(deps.cache, nodeName, claim?.status?.providerID);
-  const held: string[] = [];
-  for (const name of names) held.push(...(await release(deps, name, nodepool)));
+  const held = nodeName === undefined ? [] : await releaseAll(deps, { nodeName, providerId, claim }, nodepool);
   if (claim === undefined) return;
   if (held.length > 0) {
     await holdFor(deps, ref, held);
@@ -248,13 +246,31 @@ async function holdFor(deps: ActivityDeps, ref: ClaimRef, held: readonly string[
   deps.log.info({ nodeClaim: ref.name, held }, 'a NodeClaim waits for its Node, which others hold');
 }
 
+/** Releases every Node of the instance; returns those that others still hold. */
+async function releaseAll(
+  deps: ActivityDeps,
+  { nodeName, providerId, claim }: { nodeName: string; providerId: string | undefined; claim: NodeClaim | undefined },
+  nodepool: string,
+): Promise<readonly string[]> {
+  const instance = providerId ?? claim?.status?.providerID;
+  const held: string[] = [];
+  for (const name of nodesOfInstance(deps.cache, nodeName, instance))
+    held.push(...(await release(deps, { name, instance }, nodepool)));
+  return held;
+}
+
 /**
  * Removes Stowage's finalizer from a Node that is being deleted; returns the Node with the finalizers that still block
- * it.
+ * it. A Node of another instance with the name stays unchanged: its pods may not be drained yet.
  */
-async function release(deps: ActivityDeps, name: string, nodepool: string): Promise<readonly string[]> {
+async function release(
+  deps: ActivityDeps,
+  { name, instance }: { readonly name: string; readonly instance: string | undefined },
+  nodepool: string,
+): Promise<readonly string[]> {
   const seen = { isOurs: false };
-  const node = await updateNode(deps.kube, name, ({ metadata }) => {
+  const node = await updateNode(deps.kube, name, ({ metadata, spec }) => {
+    if (instance !== undefined && spec?.providerID !== instance) return undefined;
     const isOurs = metadata.finalizers?.includes(finalizers.termination) === true;
     seen.isOurs = isOurs;
     return metadata.deletionTimestamp !== undefined && isOurs
@@ -262,6 +278,7 @@ async function release(deps: ActivityDeps, name: string, nodepool: string): Prom
       : undefined;
   });
   if (node?.metadata.deletionTimestamp === undefined) return [];
+  if (instance !== undefined && node.spec?.providerID !== instance) return [];
   // A Node that other finalizers block is counted only once.
   if (seen.isOurs) countTerminated(deps, node, nodepool);
   const others = node.metadata.finalizers ?? [];
