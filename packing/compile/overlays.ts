@@ -5,8 +5,14 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/quantities.js';
-import { join, readLabels, readNodeRequirements, type Requirements } from '../requirements/requirements.js';
-import { OverlayMatcher, type Match } from './overlay-matches.js';
+import { describeRequirement, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
+import {
+  canonicalText,
+  noRequirements,
+  readNodeRequirements,
+  readRequirements,
+  type Requirements,
+} from '../requirements/requirements.js';
 import { templateRequirements } from './pools.js';
 import { nameOf } from '../../core/names.js';
 
@@ -40,204 +46,130 @@ export function overlaying(
   overlays: readonly NodeOverlay[],
 ): Pick<Overlaid, 'conflicts'> & { readonly typesOf: (nodePool: string) => readonly InstanceType[] } {
   const ordered = overlays
-    .map((overlay) => ({ overlay, name: nameOf(overlay), weight: overlay.spec.weight ?? 0 }))
-    .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name));
-  const all = new Overlaying(nodePools, catalogues);
+    .map(({ metadata: { name = '' }, spec }) => ({ name, spec, weight: spec.weight ?? 0 }))
+    .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name))
+    .map(readOverlay);
+  const groups = groupsOf(nodePools, catalogues, ordered);
   const conflicts = new Map<string, string>();
-  for (const { overlay, name, weight } of ordered) {
-    const conflict = all.apply(overlay, name, weight);
-    if (conflict !== undefined) conflicts.set(name, conflict);
+  for (const [o, overlay] of ordered.entries()) {
+    const clash = firstClash(groups, overlay, o);
+    if (clash !== undefined) conflicts.set(overlay.name, clash);
+    else for (const group of groups) decide(group, overlay, group.matches[o]!);
   }
-  return { conflicts, typesOf: (nodePool) => all.typesOf(nodePool) };
-}
-
-/** The overlay that set a value, and its weight. */
-interface Decision {
-  readonly weight: number;
-  readonly by: string;
-}
-
-interface Price extends Decision {
-  readonly price: number;
-  /** Whether the overlay names instance types and sets a price, so that types without a price become available. */
-  readonly prices: boolean;
-}
-
-interface Amount extends Decision {
-  readonly amount: number;
-}
-
-/** NodePools of one catalogue for which all overlays so far had the same result, and that result. */
-interface Group {
-  readonly matcher: OverlayMatcher;
-  /** By index of the offering. */
-  readonly prices: (Price | undefined)[];
-  /** By index of the type, then by resource. */
-  readonly capacity: ReadonlyMap<string, Amount>[];
-  /** The maps that belong only to this group and may be modified, by index of the type. */
-  readonly own: (Map<string, Amount> | undefined)[];
-  /** Number of offerings without a price from an overlay. */
-  unpriced: number;
-  /**
-   * Weights of the last overlays that set a price and an amount. Overlays come by descending weight, so only an equal
-   * weight can conflict.
-   */
-  lastPrice: number | undefined;
-  lastAmount: number | undefined;
-}
-
-interface Member {
-  readonly name: string;
-  readonly requirements: Requirements;
-  group: Group;
-}
-
-/** An overlay while it is applied. */
-interface Applied extends Decision {
-  readonly capacity: ReadonlyMap<string, number>;
-  readonly spec: NodeOverlay['spec'];
-}
-
-class Overlaying {
-  private readonly members: readonly Member[];
-  private readonly byName: ReadonlyMap<string, Member>;
-  /** One matcher for each catalogue. */
-  private readonly matchers: readonly OverlayMatcher[];
-  private readonly finished = new Map<Group, readonly InstanceType[]>();
-  private readonly variants: Variants = new Map();
-
-  constructor(nodePools: readonly NodePool[], catalogues: Catalogues) {
-    const groups = new Map<readonly InstanceType[], Group>();
-    const groupOf = (types: readonly InstanceType[]): Group => {
-      let group = groups.get(types);
-      if (group === undefined) {
-        group = groupOver(new OverlayMatcher(types));
-        groups.set(types, group);
-      }
-      return group;
-    };
-    this.members = nodePools.map((pool) => {
-      const name = nameOf(pool);
-      const requirements = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
-      return { name, requirements, group: groupOf(catalogues.get(name) ?? noTypes) };
-    });
-    this.matchers = [...groups.values()].map(({ matcher }) => matcher);
-    this.byName = new Map(this.members.map((member) => [member.name, member]));
-  }
-
-  /** Applies an overlay; returns the conflict if it is refused. */
-  apply({ spec }: NodeOverlay, by: string, weight: number): string | undefined {
-    const capacity = new Map(
-      Object.entries(spec.capacity ?? {}).map(([name, each]) => [name, parseResource(name, each)]),
-    );
-    const decidesPrices = spec.price !== undefined || spec.priceAdjustment !== undefined;
-    if (capacity.size === 0 && !decidesPrices) return undefined;
-    const asked = readNodeRequirements(spec.requirements);
-    if (!this.matchers.some((matcher) => matcher.mayMatch(asked))) return undefined;
-    const applied: Applied = { by, weight, capacity, spec };
-    const changes = new Map<Group, Map<Match, Member[]>>();
-    for (const member of this.members) {
-      const { group } = member;
-      let byMatch = changes.get(group);
-      if (byMatch === undefined) changes.set(group, (byMatch = new Map<Match, Member[]>()));
-      const match = group.matcher.match(asked, member.requirements);
-      const alike = byMatch.get(match);
-      if (alike !== undefined) {
-        alike.push(member);
-        continue;
-      }
-      byMatch.set(match, [member]);
-      const clash = clashIn(group, match, applied);
-      if (clash !== undefined) return `${clash.what} in ${member.name} is decided by ${clash.by} of equal weight`;
-    }
-    for (const [group, byMatch] of changes) {
-      for (const [match, members] of byMatch) {
-        const own = byMatch.size === 1 ? group : copyOf(group);
-        change(own, match, applied);
-        for (const member of members) member.group = own;
-      }
-    }
-    return undefined;
-  }
-
-  typesOf(nodePool: string): readonly InstanceType[] {
-    const group = this.byName.get(nodePool)?.group;
+  const byPool = new Map(groups.flatMap((group) => group.pools.map((pool) => [pool, group] as const)));
+  const finished = new Map<Group, readonly InstanceType[]>();
+  const typesOf = (nodePool: string): readonly InstanceType[] => {
+    const group = byPool.get(nodePool);
     if (group === undefined) return noTypes;
-    let types = this.finished.get(group);
-    if (types === undefined) this.finished.set(group, (types = finish(group, this.variants)));
+    let types = finished.get(group);
+    if (types === undefined) finished.set(group, (types = withDecided(group)));
     return types;
-  }
+  };
+  return { conflicts, typesOf };
 }
 
 const noTypes: readonly InstanceType[] = [];
-const noCapacity: ReadonlyMap<string, Amount> = new Map();
 
-const groupOver = (matcher: OverlayMatcher): Group => ({
-  matcher,
-  prices: [],
-  capacity: matcher.types.map(() => noCapacity),
-  own: [],
-  unpriced: matcher.offerings.length,
-  lastPrice: undefined,
-  lastAmount: undefined,
-});
+interface Overlay {
+  readonly name: string;
+  readonly weight: number;
+  readonly spec: NodeOverlay['spec'];
+  readonly asked: Requirements;
+  readonly amounts: ReadonlyMap<string, number>;
+}
 
-const copyOf = (group: Group): Group => ({
-  ...group,
-  prices: [...group.prices],
-  capacity: [...group.capacity],
-  own: [],
+const readOverlay = ({ name, weight, spec }: Pick<Overlay, 'name' | 'weight' | 'spec'>): Overlay => ({
+  name,
+  weight,
+  spec,
+  asked: readNodeRequirements(spec.requirements),
+  amounts: new Map(Object.entries(spec.capacity ?? {}).map(([name, each]) => [name, parseResource(name, each)])),
 });
 
 const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean =>
   price !== undefined || priceAdjustment !== undefined;
 
-/** The first value that another overlay of the same weight has set already. */
-function clashIn(
-  { matcher, prices, capacity, lastPrice, lastAmount }: Group,
-  match: Match,
-  { weight, spec, capacity: amounts }: Applied,
-): { readonly what: string; readonly by: string } | undefined {
-  const matched = lastPrice === weight && decidesPrice(spec) ? match.offerings : [];
-  if (matched.length === 0 && (lastAmount !== weight || amounts.size === 0)) return undefined;
-  let next = 0;
-  for (const t of match.types) {
-    const { name, offerings } = matcher.types[t]!;
-    for (const resource of amounts.keys()) {
-      const known = capacity[t]!.get(resource);
-      if (known?.weight === weight) return { what: `${resource} of ${name}`, by: known.by };
-    }
-    const end = matcher.from(t) + offerings.length;
-    for (; next < matched.length && matched[next]! < end; next++) {
-      const known = prices[matched[next]!];
-      if (known?.weight === weight) return { what: `the price of ${name}`, by: known.by };
+/** The overlay that set a value. */
+type By = Pick<Overlay, 'name' | 'weight'>;
+
+interface Price {
+  readonly by: By;
+  readonly price: number;
+  /** Whether the overlay names instance types and sets a price, so that types without a price become available. */
+  readonly prices: boolean;
+}
+
+/** What overlays have set for one type. */
+interface Decided {
+  /** By index of the offering. */
+  readonly prices: (Price | undefined)[];
+  readonly amounts: Map<string, { readonly by: By; readonly amount: number }>;
+}
+
+/** What an overlay selects in a catalogue: indices of types, each with those of its offerings. */
+type Match = ReadonlyMap<number, readonly number[]>;
+
+/** NodePools of one catalogue in which each overlay selects the same. */
+interface Group {
+  readonly types: readonly InstanceType[];
+  readonly pools: string[];
+  /** By index of the overlay. */
+  readonly matches: readonly Match[];
+  /** By index of the type. */
+  readonly decided: Map<number, Decided>;
+}
+
+function groupsOf(nodePools: readonly NodePool[], catalogues: Catalogues, overlays: readonly Overlay[]): Group[] {
+  const matchers = new Map<readonly InstanceType[], OverlayMatcher>();
+  const groups = new Map<string, Group>();
+  for (const pool of nodePools) {
+    const name = nameOf(pool);
+    const types = catalogues.get(name) ?? noTypes;
+    const matcher = matchers.get(types) ?? new OverlayMatcher(types, matchers.size);
+    matchers.set(types, matcher);
+    const requirements = templateRequirements(pool);
+    const matches = overlays.map((overlay) => matcher.match(overlay, requirements));
+    const text = `${matcher.index} ${matches.map((match) => matcher.numberOf(match)).join()}`;
+    const known = groups.get(text);
+    if (known === undefined) groups.set(text, { types, pools: [name], matches, decided: new Map() });
+    else known.pools.push(name);
+  }
+  return [...groups.values()];
+}
+
+/** The first value that another overlay of the same weight has set already, as text. */
+function firstClash(groups: readonly Group[], { weight, spec, amounts }: Overlay, o: number): string | undefined {
+  for (const { types, pools, matches, decided } of groups) {
+    for (const [t, offerings] of matches[o]!) {
+      const known = decided.get(t);
+      if (known === undefined) continue;
+      const text = (what: string, by: By): string =>
+        `${what} of ${types[t]!.name} in ${pools[0]!} is decided by ${by.name} of equal weight`;
+      for (const resource of amounts.keys()) {
+        const by = known.amounts.get(resource)?.by;
+        if (by?.weight === weight) return text(resource, by);
+      }
+      const priced = decidesPrice(spec) ? offerings.find((at) => known.prices[at]?.by.weight === weight) : undefined;
+      if (priced !== undefined) return text('the price', known.prices[priced]!.by);
     }
   }
   return undefined;
 }
 
 /** Sets the values that no overlay has set yet. */
-function change(group: Group, match: Match, { by, weight, spec, capacity: amounts }: Applied): void {
-  const { matcher, prices, capacity } = group;
-  if (amounts.size > 0) {
-    for (const t of match.types) {
-      const known = capacity[t]!;
-      const fresh = [...amounts].filter(([resource]) => !known.has(resource));
-      if (fresh.length === 0) continue;
-      const own = (group.own[t] ??= new Map(known));
-      for (const [resource, amount] of fresh) own.set(resource, { by, weight, amount });
-      group.lastAmount = weight;
-      capacity[t] = own;
+function decide({ types, decided }: Group, by: Overlay, match: Match): void {
+  const { spec, amounts } = by;
+  const prices = spec.price !== undefined && namesTypes(spec.requirements);
+  for (const [t, offerings] of match) {
+    let known = decided.get(t);
+    if (known === undefined) decided.set(t, (known = { prices: [], amounts: new Map() }));
+    for (const [resource, amount] of amounts)
+      if (!known.amounts.has(resource)) known.amounts.set(resource, { by, amount });
+    if (!decidesPrice(spec)) continue;
+    for (const at of offerings) {
+      const { price } = types[t]!.offerings[at]!;
+      known.prices[at] ??= { by, price: adjusted(price, spec.price, spec.priceAdjustment), prices };
     }
-  }
-  if (!decidesPrice(spec) || group.unpriced === 0) return;
-  const namesPrice = spec.price !== undefined && namesTypes(spec.requirements);
-  for (const at of match.offerings) {
-    if (prices[at] !== undefined) continue;
-    group.unpriced -= 1;
-    group.lastPrice = weight;
-    const { price } = matcher.offerings[at]!;
-    prices[at] = { by, weight, price: adjusted(price, spec.price, spec.priceAdjustment), prices: namesPrice };
   }
 }
 
@@ -249,33 +181,16 @@ export function adjusted(price: number, replacement: string | undefined, adjustm
   return Math.max(0, price * (1 + Number(adjustment.slice(0, -1)) / 100));
 }
 
-/** Types with overlays applied, by what was set: NodePools with equal results share them. */
-type Variants = Map<InstanceType, Map<string, InstanceType>>;
-
-function finish({ matcher, prices, capacity }: Group, variants: Variants): readonly InstanceType[] {
-  return matcher.types.map((type, t) => {
-    const amounts = capacity[t]!;
-    const from = matcher.from(t);
-    const own = type.offerings.map((_, o) => prices[from + o]);
-    if (amounts.size === 0 && own.every((price) => price === undefined)) return type;
-    const text = JSON.stringify([
-      own.map((each) => (each === undefined ? null : [each.price, each.prices])),
-      [...amounts].map(([resource, { amount }]) => [resource, amount]),
-    ]);
-    let known = variants.get(type);
-    if (known === undefined) variants.set(type, (known = new Map<string, InstanceType>()));
-    let made = known.get(text);
-    if (made === undefined) known.set(text, (made = overlaid(type, own, amounts)));
-    return made;
+function withDecided({ types, decided }: Group): readonly InstanceType[] {
+  if (decided.size === 0) return types;
+  return types.map((type, t) => {
+    const known = decided.get(t);
+    return known === undefined ? type : overlaid(type, known);
   });
 }
 
-function overlaid(
-  type: InstanceType,
-  prices: readonly (Price | undefined)[],
-  capacity: ReadonlyMap<string, Amount>,
-): InstanceType {
-  const more = Object.fromEntries([...capacity].map(([name, { amount }]) => [name, amount]));
+function overlaid(type: InstanceType, { prices, amounts }: Decided): InstanceType {
+  const more = Object.fromEntries([...amounts].map(([name, { amount }]) => [name, amount]));
   return {
     ...type,
     offerings: type.offerings.map((offering, o) => {
@@ -283,7 +198,7 @@ function overlaid(
       return decided === undefined ? offering : repriced(offering, decided);
     }),
     capacity: { ...type.capacity, ...more },
-    ...(capacity.size > 0 ? { capacityOverlayApplied: true } : {}),
+    ...(amounts.size > 0 ? { capacityOverlayApplied: true } : {}),
   };
 }
 
@@ -299,3 +214,109 @@ function namesTypes(requirements: NodeOverlay['spec']['requirements']): boolean 
   const [only, ...others] = requirements;
   return others.length === 0 && only?.key === labels.instanceType && only.operator === 'In';
 }
+
+interface ReadType {
+  readonly requirements: Requirements;
+  readonly offerings: readonly Requirements[];
+}
+
+/** Matches overlays with a catalogue, which is read once for all overlays and NodePools. */
+class OverlayMatcher {
+  private readonly read: readonly ReadType[];
+  private readonly interned = new Map<string, Requirement>();
+  /** Keys for which some type or offering has a requirement. */
+  private readonly keys = new Set<string>();
+  /** By overlay, then by the NodePool's requirements on its keys. */
+  private readonly found = new Map<Overlay, Map<string, Match>>();
+  private readonly byText = new Map<string, Match>();
+  private readonly numbers = new Map<Match, number>([[nothing, 0]]);
+
+  constructor(
+    types: readonly InstanceType[],
+    readonly index: number,
+  ) {
+    this.read = types.map(({ requirements, offerings }) => ({
+      requirements: this.readOnce(requirements),
+      offerings: offerings.map((offering) => this.readOnce(offering.requirements)),
+    }));
+  }
+
+  /** Equal requirements are one object, so that results can be cached by identity. */
+  private readOnce(list: InstanceType['requirements']): Requirements {
+    const read = new Map<string, Requirement>();
+    for (const [key, requirement] of readRequirements(list)) {
+      this.keys.add(key);
+      const text = describeRequirement(requirement);
+      const known = this.interned.get(text) ?? requirement;
+      this.interned.set(text, known);
+      read.set(key, known);
+    }
+    return read;
+  }
+
+  /** What an overlay selects in a NodePool with these requirements; equal matches are one object. */
+  match(overlay: Overlay, pool: Requirements): Match {
+    const { asked, amounts, spec } = overlay;
+    if (amounts.size === 0 && !decidesPrice(spec)) return nothing;
+    const own = new Map<string, Requirement>();
+    for (const [key, requirement] of asked) {
+      const ofPool = pool.get(key);
+      if (!this.keys.has(key) && !meets(requirement, ofPool)) return nothing;
+      if (this.keys.has(key) && ofPool !== undefined) own.set(key, ofPool);
+    }
+    let byPool = this.found.get(overlay);
+    if (byPool === undefined) this.found.set(overlay, (byPool = new Map<string, Match>()));
+    const text = canonicalText(own);
+    let match = byPool.get(text);
+    if (match === undefined) byPool.set(text, (match = this.find(asked, own)));
+    return match;
+  }
+
+  /** Equal for equal matches. */
+  numberOf(match: Match): number {
+    return this.numbers.get(match)!;
+  }
+
+  private find(asked: Requirements, pool: Requirements): Match {
+    const tests = [...asked].filter(([key]) => this.keys.has(key)).map(([key, each]) => keyTest(key, each, pool));
+    const found = new Map<number, readonly number[]>();
+    this.read.forEach(({ requirements, offerings }, t) => {
+      if (!tests.every((holds) => holds(requirements, noRequirements))) return;
+      found.set(
+        t,
+        [...offerings.keys()].filter((o) => tests.every((holds) => holds(requirements, offerings[o]!))),
+      );
+    });
+    const text = JSON.stringify([...found]);
+    const match = found.size === 0 ? nothing : (this.byText.get(text) ?? found);
+    this.byText.set(text, match);
+    if (!this.numbers.has(match)) this.numbers.set(match, this.numbers.size);
+    return match;
+  }
+}
+
+const nothing: Match = new Map();
+
+/** Whether a type and an offering satisfy an overlay's requirement on one key in a NodePool. */
+function keyTest(
+  key: string,
+  asked: Requirement,
+  pool: Requirements,
+): (type: Requirements, offering: Requirements) => boolean {
+  const results = new Map<Requirement | undefined, Map<Requirement | undefined, boolean>>();
+  return (ofType, ofOffering) => {
+    const type = ofType.get(key);
+    const offering = ofOffering.get(key);
+    let known = results.get(type);
+    if (known === undefined) results.set(type, (known = new Map<Requirement | undefined, boolean>()));
+    let verdict = known.get(offering);
+    if (verdict === undefined) known.set(offering, (verdict = meets(asked, both(both(pool.get(key), type), offering))));
+    return verdict;
+  };
+}
+
+const both = (a: Requirement | undefined, b: Requirement | undefined): Requirement | undefined =>
+  a === undefined ? b : b === undefined ? a : intersect(a, b);
+
+const meets = (asked: Requirement, own: Requirement | undefined): boolean =>
+  own === undefined ? asked.absent : !isImpossible(intersect(asked, own));
