@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { DaemonSet } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import type { HostPort } from '../../core/host-ports.js';
 import { instanceType, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
 import { requirementOf } from '../requirements/requirement.js';
@@ -44,8 +43,8 @@ test('launchable types count as alike in a label that no requirement distinguish
   expect(new Set(large.map(({ profile }) => profile.values[key]))).toEqual(new Set(['8', '32']));
   for (const row of large) {
     const alike = launchables
-      .of(space, new Map(), row, { alike: [key], ports: [], shunned: [], beside: [] })
-      .map(({ type }) => type.name);
+      .of(space, [], row, { alike: [key], shunned: [], beside: [] })
+      .types.map(({ type }) => type.name);
     expect(alike).toEqual(['b-8x', 'd-16x', 'a-32x']);
   }
 });
@@ -61,14 +60,13 @@ const bought = (list: readonly Launchable[]) =>
   ]);
 /** What can be launched for pods that are spread over zones, beside a DaemonSet that runs in one of them, of 500m and with a host port. */
 function supply() {
-  const port: HostPort = { hostPort: 9100, hostIP: '0.0.0.0', protocol: 'TCP' };
   const spread = pod('p', {
     topologySpreadConstraints: [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' }],
   });
   const main = {
     name: 'main',
     resources: { requests: { cpu: '500m' } },
-    ports: [{ containerPort: 80, hostPort: port.hostPort }],
+    ports: [{ containerPort: 80, hostPort: 9100 }],
   };
   const agent: DaemonSet = {
     ...{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'agent', namespace: 'kube-system' } },
@@ -88,8 +86,8 @@ function supply() {
   const { space, universe, launchables } = compiled;
   const [first] = universe.rows;
   const list = (joint: Requirements, options?: Parameters<typeof launchables.of>[3]) =>
-    launchables.of(space, joint, first!, options);
-  return { list, port, universe, launchables, space };
+    launchables.of(space, [joint], first!, options).types;
+  return { list, universe, launchables, space };
 }
 
 test('launchable types are sorted by price, each with its cheapest allowed offering and the least room beside DaemonSets', () => {
@@ -109,13 +107,14 @@ test('launchable types are sorted by price, each with its cheapest allowed offer
   expect(list(only({ [labels.zone]: ['zone-c'] }))).toEqual([]);
 });
 
-test('launchable types exclude those where a DaemonSet of an offering has the host port', () => {
-  const { list, port } = supply();
-  const names = (ports: readonly HostPort[], joint: Requirements = new Map()) =>
-    list(joint, { alike: [], ports, beside: [], shunned: [] }).map(({ type }) => type.name);
-  expect(names([port])).toEqual(['m8']);
-  expect(names([{ ...port, hostPort: 80 }])).toEqual(['m2', 'm4', 'm8']);
-  expect(names([port], only({ [labels.zone]: ['zone-b'] }))).toEqual(['m2', 'm4', 'm8']);
+test('launchable types exclude those with an allowed offering on an excluded profile', () => {
+  const { list, universe } = supply();
+  const shunned = universe.profiles.filter(({ rows }) => universe.rows[rows[0]!]!.zone === 'zone-a');
+  const names = (excluded: typeof shunned, joint: Requirements = new Map()) =>
+    list(joint, { alike: [], beside: [], shunned: excluded }).map(({ type }) => type.name);
+  expect(names(shunned)).toEqual(['m8']);
+  expect(names([])).toEqual(['m2', 'm4', 'm8']);
+  expect(names(shunned, only({ [labels.zone]: ['zone-b'] }))).toEqual(['m2', 'm4', 'm8']);
 });
 
 test('launchable types are computed once for equal requirements, and for each NodePool separately', () => {
@@ -124,6 +123,6 @@ test('launchable types are computed once for equal requirements, and for each No
   expect(list(inB)).toBe(list(only({ [labels.zone]: ['zone-b'] })));
   expect(list(new Map())).not.toBe(list(inB));
   const other = universe.rows.find(({ profile }) => profile.pool.name !== universe.rows[0]!.profile.pool.name)!;
-  const ofOther = launchables.of(space, inB, other);
+  const ofOther = launchables.of(space, [inB], other).types;
   expect(ofOther.map(({ cheapest }) => cheapest.profile.pool)).toEqual(ofOther.map(() => other.profile.pool));
 });

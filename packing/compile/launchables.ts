@@ -2,10 +2,9 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { isSameList } from '../lists.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
-import { canonicalText, type Requirements } from '../requirements/requirements.js';
+import { canonicalText, join, type Requirements } from '../requirements/requirements.js';
 import { satisfies, type KeySpace } from './key-space.js';
-import { portsFree, type Offers } from './offers.js';
-import type { HostPort } from '../../core/host-ports.js';
+import type { Offers } from './offers.js';
 import type { Profile, Row, TypeRun, Universe } from './universe.js';
 
 /** An instance type that a NodeClaim with certain requirements may launch. */
@@ -21,26 +20,30 @@ export interface Launchable {
   readonly capacity: Float64Array;
 }
 
+/** The joint requirements of a NodeClaim, and the instance types that they allow, by price. */
+export interface Launchables {
+  readonly joint: Requirements;
+  readonly types: readonly Launchable[];
+}
+
 /** Additional conditions on the types of a NodeClaim. */
 interface LaunchableOptions {
   /** Keys (by index) for which the offerings must equal the row. */
   readonly alike: readonly number[];
-  /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */
-  readonly ports: readonly HostPort[];
-  /** Profiles that are excluded because of their DaemonSets (topology/daemon-pods). */
+  /** Profiles that are excluded because of their DaemonSets (scheduling/host-ports, topology/daemon-pods). */
   readonly shunned: readonly Profile[];
   /** Reservations that are allowed in addition to that of the row. */
   readonly beside: readonly string[];
 }
 
-const noOptions: LaunchableOptions = { alike: [], ports: [], shunned: [], beside: [] };
+const noOptions: LaunchableOptions = { alike: [], shunned: [], beside: [] };
 
 /** Maximum number of list entries cached for later passes. */
 const mostKept = 200_000;
 
 /** Finds what NodeClaims may launch; cached by requirements. */
-export class Launchables {
-  private lists = new Map<string, readonly Launchable[]>();
+export class LaunchableTypes {
+  private lists = new Map<string, Launchables>();
   private kept = 0;
   /** By the first row of a type and the set of its allowed rows. */
   private readonly shared = new Map<number, Map<number, Launchable>>();
@@ -53,26 +56,34 @@ export class Launchables {
     private readonly offers: Offers,
   ) {}
 
-  /** The instance types by price. `space` has the keys with which the universe was built. */
-  of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
+  /** What all of the requirements allow. `space` has the keys with which the universe was built. */
+  of(
+    space: KeySpace,
+    requirements: readonly Requirements[],
+    like: Row,
+    options: LaunchableOptions = noOptions,
+  ): Launchables {
     const { pool, reservation } = like.profile;
-    const { alike, ports, shunned, beside } = options;
-    const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}${shunnedText(shunned)}`;
-    let list = this.lists.get(text);
-    if (list === undefined) {
-      list = this.build(space, joint, like, options);
-      if (this.kept + list.length > mostKept) this.lists = new Map();
-      this.kept = this.lists.size === 0 ? list.length : this.kept + list.length;
-      this.lists.set(text, list);
+    const { alike, shunned, beside } = options;
+    const texts = requirements.map(textOf).sort().join('|');
+    const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${texts}${alikeText(alike, like.profile)}${shunnedText(shunned)}`;
+    let found = this.lists.get(text);
+    if (found === undefined) {
+      const joint = join(...requirements);
+      found = { joint, types: this.build(space, joint, like, options) };
+      const { length } = found.types;
+      if (this.kept + length > mostKept) this.lists = new Map();
+      this.kept = this.lists.size === 0 ? length : this.kept + length;
+      this.lists.set(text, found);
     }
-    return list;
+    return found;
   }
 
   private build(
     space: KeySpace,
     joint: Requirements,
     { profile: { pool, reservation, values } }: Row,
-    { alike, ports, shunned, beside }: LaunchableOptions,
+    { alike, shunned, beside }: LaunchableOptions,
   ): readonly Launchable[] {
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
@@ -82,9 +93,6 @@ export class Launchables {
         (profile.reservation === reservation || beside.includes(profile.reservation ?? '')) &&
         isOpen.profile(profile) &&
         alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
-    );
-    const taken = new Set(
-      like.filter((profile) => shunned.includes(profile) || !portsFree(this.offers.of(profile), ports)),
     );
     const open = inOrder(like);
     const { found } = this;
@@ -97,7 +105,7 @@ export class Launchables {
         const row = rows[open[next]!]!;
         if (!isOpen.row(row)) continue;
         found.push(row.index);
-        if (taken.has(row.profile)) runsFree = false;
+        if (shunned.includes(row.profile)) runsFree = false;
       }
       if (found.length > 0 && runsFree) list.push(this.launchable(run));
     }
@@ -184,8 +192,17 @@ function valueTest(requirement: Requirement | undefined): (value: string) => boo
   };
 }
 
+const texts = new WeakMap<Requirements, string>();
+
+/** `canonicalText`, once for the requirements of NodePools and pods. */
+function textOf(requirements: Requirements): string {
+  let text = texts.get(requirements);
+  if (text === undefined) texts.set(requirements, (text = canonicalText(requirements)));
+  return text;
+}
+
 /** A key that is equal for profiles with the same values of these keys. */
-export function alikeText(keys: readonly number[], { values }: Row['profile']): string {
+function alikeText(keys: readonly number[], { values }: Row['profile']): string {
   let text = '';
   for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
   return text;
@@ -193,10 +210,3 @@ export function alikeText(keys: readonly number[], { values }: Row['profile']): 
 
 /** A key that is equal for equal lists of profiles. */
 export const shunnedText = (profiles: readonly Profile[]): string => profiles.map(({ index }) => ` !${index}`).join('');
-
-/** A key that is equal for equal lists of host ports. */
-export function portText(ports: readonly HostPort[]): string {
-  let text = '';
-  for (const { protocol, hostIP, hostPort } of ports) text += ` ${protocol}/${hostIP}/${hostPort}`;
-  return text;
-}

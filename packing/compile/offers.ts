@@ -81,12 +81,6 @@ export class Offers {
     return true;
   }
 
-  /** The host ports that the DaemonSets of some node may use too. */
-  contested(ports: readonly HostPort[]): readonly HostPort[] {
-    if (ports.length === 0) return ports;
-    return ports.filter((port) => this.daemons.some(({ hostPorts }) => portsClash(hostPorts, [port])));
-  }
-
   private build(profile: Profile): ProfileOffers {
     const running = this.poolDaemons(profile.pool).filter(({ alternatives }) =>
       alternatives.some((constraint) => satisfies(constraint, profile.values)),

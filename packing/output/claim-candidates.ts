@@ -1,17 +1,15 @@
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/text.js';
-import type { HostPort } from '../../core/host-ports.js';
 import { normaliseKey } from '../../core/labels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Constraint } from '../compile/key-space.js';
-import { alikeText, portText, shunnedText } from '../compile/launchables.js';
+import type { Launchables } from '../compile/launchables.js';
 import type { Profile, Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { type Requirement, single, requirementOf } from '../requirements/requirement.js';
-import { type Requirements, join } from '../requirements/requirements.js';
-import type { ClaimCandidates, ClaimContext } from './claim-context.js';
+import type { Requirements } from '../requirements/requirements.js';
+import type { ClaimContext } from './claim-context.js';
 import { reservationOfRow } from './spare-reservations.js';
 
 /** What the claim must fix to one value. */
@@ -44,53 +42,30 @@ export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[], be
  * satisfies.
  */
 export function candidatesFor(
-  { compiled, feasibility, candidates }: ClaimContext,
+  { compiled, feasibility }: ClaimContext,
   claim: OpenClaim,
   row: Row,
   { values: pinned, alike, beside }: Pins,
-): ClaimCandidates {
-  const constraints = new Set<Constraint>();
-  for (const { level } of claim.members) {
-    const constraint = feasibility.matching(level, row.profile.values);
-    if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
-  }
-  const { pool, reservation } = row.profile;
-  const ordered = [...constraints].sort((a, b) => a.index - b.index);
-  const pinText = [...pinned].map(([key, { values }]) => `${key}=${values[0]!}`).join();
-  const ports = contestedPorts(compiled, claim);
+): Launchables {
+  const own = constraintsOf(feasibility, claim, row).map(({ requirements }) => requirements);
+  const requirements = [row.profile.pool.requirements, ...own, pinned, reserved(row, beside)];
   const shunned = shunnedProfiles(compiled, feasibility, claim);
-  const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}${shunnedText(shunned)}`;
-  let known = candidates.get(text);
-  if (known === undefined) {
-    const joint = join(
-      pool.requirements,
-      ...ordered.map(({ requirements }) => requirements),
-      pinned,
-      reserved(row, beside),
-    );
-    candidates.set(
-      text,
-      (known = {
-        joint,
-        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports, shunned, beside }),
-        requirements: new Map(),
-      }),
-    );
-  }
-  return known;
+  return compiled.launchables.of(compiled.space, requirements, row, { alike, shunned, beside });
 }
-const noPorts: readonly HostPort[] = [];
-/** Host ports of its pods that DaemonSets may use too, in order of their text. */
-export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): readonly HostPort[] {
-  if (members.every(({ podClass }) => podClass.shape.hostPorts.length === 0)) return noPorts;
-  const found = new Map<string, HostPort>();
-  for (const { podClass } of members) {
-    for (const port of offers.contested(podClass.shape.hostPorts)) found.set(portText([port]), port);
+
+/** The alternatives of its pods that the row satisfies, in order. */
+export function constraintsOf(feasibility: Feasibility, { members }: OpenClaim, { profile }: Row): Constraint[] {
+  const constraints: Constraint[] = [];
+  for (const { level } of members) {
+    const constraint = feasibility.matching(level, profile.values);
+    if (constraint !== undefined && constraint.keys.length > 0 && !constraints.includes(constraint))
+      constraints.push(constraint);
   }
-  return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
+  return constraints.length > 1 ? constraints.sort((a, b) => a.index - b.index) : constraints;
 }
+
 /**
- * Profiles whose DaemonSets conflict with the topology rules of its pods, or whose DaemonSet pods rules count in other
+ * Profiles whose DaemonSets conflict with the host ports or topology rules of its pods, or whose DaemonSet pods rules count in other
  * numbers.
  */
 export function shunnedProfiles(

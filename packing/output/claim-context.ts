@@ -2,9 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Launchable } from '../compile/launchables.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { Feasibility } from '../place/feasibility.js';
-import type { Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
-import type { DescriptionCache } from './description-cache.js';
 
 /** A claim without the names of its pods: equal claims share it. */
 export type ClaimDescription = Omit<PlannedClaim, 'pods'>;
@@ -15,10 +13,8 @@ export interface ClaimContext {
   readonly feasibility: Feasibility;
   /** Limits that remain after the cheapest type of every claim; listing larger types consumes them. */
   readonly limits: readonly PoolLimit[];
-  /** Launch candidates by the requirements of a claim. */
-  readonly candidates: Map<string, ClaimCandidates>;
   /** If given, claims that differ only in their pods are described once. */
-  readonly described?: DescriptionCache<ClaimDescription | undefined>;
+  readonly described?: Map<string, ClaimDescription | undefined>;
 }
 /** The distinct entries of the types' lists, in order. Most types share the list object of the type before. */
 export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
@@ -31,14 +27,4 @@ export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launcha
     for (const each of list) found.add(each);
   }
   return found;
-}
-export interface ClaimCandidates {
-  readonly joint: Requirements;
-  readonly types: readonly Launchable[];
-  readonly requirements: Map<string, WrittenRequirements>;
-}
-/** The requirements that a claim carries; equal for all claims with the same candidates. */
-export interface WrittenRequirements {
-  readonly written: PlannedClaim['requirements'];
-  readonly chosen: Readonly<Record<string, string>>;
 }

@@ -14,37 +14,30 @@ import {
   satisfiedBy,
 } from '../requirements/requirement.js';
 import { type Requirements, writeRequirements } from '../requirements/requirements.js';
-import { distinct, type ClaimCandidates, type WrittenRequirements } from './claim-context.js';
+import type { PlannedClaim } from '../types.js';
+import { distinct } from './claim-context.js';
 import type { Listing } from './listing.js';
-export function writtenRequirements(
-  compiled: Compiled,
-  candidates: ClaimCandidates,
-  row: Row,
-  { listed, short }: Listing,
-): WrittenRequirements {
-  const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
-  offered.delete('');
-  let text = `${row.profile.index}`;
-  for (const each of offered) text += ` ${each}`;
-  for (const [key, count] of short) text += ` ${key}=${count}`;
-  let settled = candidates.requirements.get(text);
-  if (settled === undefined) {
-    candidates.requirements.set(text, (settled = requirementsFor(compiled, candidates.joint, row, { offered, short })));
-  }
-  return settled;
+
+interface WrittenRequirements {
+  readonly written: PlannedClaim['requirements'];
+  /** Label values chosen for keys that no instance type determines. */
+  readonly chosen: Readonly<Record<string, string>>;
 }
+
 /**
  * The requirements as the NodeClaim carries them: only keys that its NodePool, a well-known label or its catalogue
  * defines (node-claims/defined-keys); capacity types narrowed to those on offer; one value for keys that no instance
  * type determines; minValues lowered to what is met.
  */
-function requirementsFor(
+export function writtenRequirements(
   compiled: Compiled,
   joint: Requirements,
   row: Row,
-  { offered, short }: { offered: ReadonlySet<string>; short: ReadonlyMap<string, number> },
+  { listed, short }: Listing,
 ): WrittenRequirements {
   const { pool } = row.profile;
+  const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
+  offered.delete('');
   const defined = newNodeKeys(compiled.wellKnown, [pool]);
   const requirements = new Map([...joint].filter(([key]) => defined.has(key)));
   const chosen: Record<string, string> = {};

@@ -4,7 +4,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/quantities.js';
 import { sortFew } from '../sort-few.js';
 import { attachPrefix } from '../compile/attach-limits.js';
-import { portText, shunnedText, type Launchable } from '../compile/launchables.js';
+import { shunnedText, type Launchable, type Launchables } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limits.js';
@@ -12,13 +12,12 @@ import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
 import { single } from '../requirements/requirement.js';
 import type { PlannedClaim } from '../types.js';
-import type { DescriptionKey } from './description-cache.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 import { writtenRequirements } from './claim-requirements.js';
-import { contestedPorts, pinsOf, candidatesFor, shunnedProfiles } from './claim-candidates.js';
-import { reservationOfRow, reservationsListed, spareReservations } from './spare-reservations.js';
-import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
+import { candidatesFor, constraintsOf, pinsOf, shunnedProfiles } from './claim-candidates.js';
+import { reservationsListed, spareReservations } from './spare-reservations.js';
+import { distinct, type ClaimContext, type ClaimDescription } from './claim-context.js';
 import { nameOf, fullName } from '../../core/names.js';
 
 /**
@@ -31,12 +30,12 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const row = context.compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
   // Near a limit, what a claim may list depends on the claims before it.
-  const isLimited = reservationOfRow(row) !== undefined || limits.some(({ pool }) => pool === row.profile.pool.name);
+  const { pool, reservation } = row.profile;
+  const isLimited = reservation !== undefined || limits.some((limit) => limit.pool === pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
-  return withPods(
-    described.of(descriptionKeyOf(context, claim, usage), () => describe(context, claim, row, usage)),
-    claim,
-  );
+  const text = descriptionText(context, claim, usage);
+  if (!described.has(text)) described.set(text, describe(context, claim, row, usage));
+  return withPods(described.get(text), claim);
 }
 
 function withPods(description: ClaimDescription | undefined, { members }: OpenClaim): PlannedClaim | undefined {
@@ -68,21 +67,14 @@ function podNames(members: readonly Member[]): string[] {
   return names;
 }
 
-function descriptionKeyOf(
-  { compiled, feasibility }: ClaimContext,
-  claim: OpenClaim,
-  usage: Float64Array,
-): DescriptionKey {
-  const { row, members, capacityType } = claim;
-  const { values } = compiled.universe.rows[row]!.profile;
-  const constraints: number[] = [];
-  for (const { level } of members) {
-    const constraint = feasibility.matching(level, values)?.index ?? -1;
-    if (!constraints.includes(constraint)) constraints.push(constraint);
-  }
-  if (constraints.length > 1) constraints.sort((a, b) => a - b);
-  const ports = portText(contestedPorts(compiled, claim)) + shunnedText(shunnedProfiles(compiled, feasibility, claim));
-  return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints, ports };
+/** What determines the description of a claim, as text. */
+function descriptionText({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): string {
+  const row = compiled.universe.rows[claim.row]!;
+  const constraints = constraintsOf(feasibility, claim, row)
+    .map(({ index }) => index)
+    .join();
+  const shunned = shunnedText(shunnedProfiles(compiled, feasibility, claim));
+  return `${row.index} ${claim.capacityType ?? ''} ${keysOf(claim).join()} ${usage.join()} ${constraints}${shunned}`;
 }
 
 /** The keys that must be fixed to one value, in order. */
@@ -105,7 +97,7 @@ function describe(
   reserveLimits(context, row.type, listing.listed);
   for (const limit of context.limits) if (beside.includes(limit.reservation ?? '')) limit.remaining -= 1;
   const cheapest = listing.listed[0]!.cheapest;
-  const { written, chosen } = writtenRequirements(compiled, candidates, row, listing);
+  const { written, chosen } = writtenRequirements(compiled, candidates.joint, row, listing);
   return {
     nodePool: row.profile.pool.name,
     instanceTypes: listing.listed.map(({ type }) => type.name),
@@ -163,7 +155,7 @@ function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: F
 }
 
 interface Chosen {
-  readonly candidates: ClaimCandidates;
+  readonly candidates: Launchables;
   readonly listing: Listing;
   /** Keys that must be fixed to one value. */
   readonly keys: readonly string[];

@@ -10,7 +10,7 @@ import { untolerated } from '../../core/taints.js';
 import { noProfiles, type Profile, type Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import type { DaemonConflict } from '../topology/daemon-pods.js';
-import type { RuleBook } from '../topology/rules.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
 import type { NodeKind } from './node-states.js';
 
 /** The profiles and kinds of nodes that admit a shape on a level, regardless of resources. Each is computed once. */
@@ -38,7 +38,7 @@ export class Feasibility {
   profiles(shape: PodShape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
-      const isShared = isPlain(shape, level) && !this.isBackedOff(shape) && this.shunned(shape, level).length === 0;
+      const isShared = isPlain(level) && !this.isBackedOff(shape) && this.shunned(shape, level).length === 0;
       list = isShared ? this.plainProfiles(shape, level) : this.admitted(shape, level);
       this.profileLists.set(level, list);
     }
@@ -59,10 +59,7 @@ export class Feasibility {
     const shunned = this.shunned(shape, level);
     const admitted = this.compiled.universe.profiles.filter(
       (profile) =>
-        pools.has(profile.pool) &&
-        this.matching(level, profile.values) !== undefined &&
-        portsFree(this.compiled.offers.of(profile), shape.hostPorts) &&
-        !shunned.includes(profile),
+        pools.has(profile.pool) && this.matching(level, profile.values) !== undefined && !shunned.includes(profile),
     );
     return this.intern(this.withVariety(admitted));
   }
@@ -75,23 +72,26 @@ export class Feasibility {
     return refused !== undefined && (pool === undefined ? refused.pools.size > 0 : refused.pools.has(pool.name));
   }
 
-  /** Profiles whose DaemonSets conflict with the topology rules of the shape. */
+  /**
+   * Profiles that would admit the shape if their DaemonSets neither used its host ports nor conflicted with its topology
+   * rules.
+   */
   shunned(shape: PodShape, level: Level): readonly Profile[] {
-    const { book } = this;
-    if (book === undefined || this.compiled.daemons.length === 0) return emptyList;
+    const { book, compiled } = this;
+    if (compiled.daemons.length === 0) return emptyList;
     let list = this.shunnedLists.get(level);
     if (list === undefined) {
-      const rules = book.of(shape, level);
-      const isRuled =
-        rules.matched.length +
-          rules.byDaemons.length +
-          rules.hostSpread.length +
-          rules.antiAffinity.length +
-          rules.hostAntiAffinity.length >
-        0;
-      list = isRuled
-        ? this.compiled.universe.profiles.filter((profile) => book.daemonPods.conflict(rules, profile) !== undefined)
-        : emptyList;
+      const rules = book?.of(shape, level);
+      const isRuled = rules !== undefined && mayConflict(rules);
+      const conflicts = (profile: Profile): boolean =>
+        !portsFree(compiled.offers.of(profile), shape.hostPorts) ||
+        (isRuled && book?.daemonPods.conflict(rules, profile) !== undefined);
+      const admits = ({ pool, values }: Profile): boolean =>
+        this.toleratesPool(level, pool) && this.matching(level, values) !== undefined;
+      list =
+        isRuled || shape.hostPorts.length > 0
+          ? compiled.universe.profiles.filter((profile) => admits(profile) && conflicts(profile))
+          : emptyList;
       this.shunnedLists.set(level, list);
     }
     return list;
@@ -218,6 +218,10 @@ export class Feasibility {
 }
 
 /** Whether the profiles of the shape depend only on one constraint and on whether PreferNoSchedule counts, as for most shapes. */
-function isPlain({ hostPorts }: PodShape, { tolerations, constraints }: Level): boolean {
-  return tolerations.length === 0 && hostPorts.length === 0 && constraints.length === 1;
+function isPlain({ tolerations, constraints }: Level): boolean {
+  return tolerations.length === 0 && constraints.length === 1;
 }
+
+/** Whether DaemonSet pods may break or satisfy some of these rules. */
+const mayConflict = ({ matched, byDaemons, hostSpread, antiAffinity, hostAntiAffinity }: Rules): boolean =>
+  matched.length + byDaemons.length + hostSpread.length + antiAffinity.length + hostAntiAffinity.length > 0;

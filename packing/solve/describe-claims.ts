@@ -1,7 +1,6 @@
 import { minValuesRulesOf } from '../compile/min-values.js';
 import { describeClaim, minValuesReserve } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
-import { DescriptionCache } from '../output/description-cache.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { PlannedClaim } from '../types.js';
@@ -24,13 +23,7 @@ export function describeClaims(working: WorkingPlan): PlannedClaim[] {
 function describeOnce(working: WorkingPlan): { made: PlannedClaim[]; refused: ReadonlySet<OpenClaim> } {
   const { compiled, feasibility, claims } = working;
   const limits = working.limits.map((limit) => ({ ...limit }));
-  const context: ClaimContext = {
-    compiled,
-    feasibility,
-    limits,
-    candidates: new Map(),
-    described: new DescriptionCache(),
-  };
+  const context: ClaimContext = { compiled, feasibility, limits, described: working.described };
   const made: PlannedClaim[] = [];
   const refused = new Set<OpenClaim>();
   const bound = withSpotRatios(context, claims);

@@ -52,7 +52,7 @@ function placementStateOf({
   surcharge = 0,
 }: WorkingPlan): PlacementState {
   const { lookahead } = assigner;
-  const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
+  const claims: ClaimContext = { compiled, feasibility, limits };
   const reserveOf = (claim: OpenClaim): readonly number[] | undefined => minValuesReserve(claims, claim);
   return new PlacementState({
     compiled,

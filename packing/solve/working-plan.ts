@@ -8,6 +8,7 @@ import { limitUse } from '../place/bin-problem.js';
 import { type PoolLimit } from '../compile/pool-limits.js';
 import { Feasibility } from '../place/feasibility.js';
 import { countedNodes, nodeStates, type NodeState } from '../place/node-states.js';
+import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { rebalance } from '../place/rebalance.js';
 import { Groups } from '../topology/groups.js';
@@ -36,6 +37,8 @@ export class WorkingPlan {
   readonly assigner: Assigner;
   readonly unplaced: Unplaced;
   claims: OpenClaim[] = [];
+  /** Descriptions of claims, by what determines them. */
+  readonly described: NonNullable<ClaimContext['described']> = new Map();
   /** Profiles of pools with an exhausted limit. */
   readonly exhausted = new Set<Profile>();
   /** Surcharge of each node to launch, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */

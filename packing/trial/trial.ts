@@ -61,8 +61,6 @@ export class Trial {
   private readonly purchases: Purchases;
   private readonly journal = new Journal();
   private readonly classes = new Map<Pod, PodClass>();
-  /** Cache of launch candidates, by the requirements of claims. */
-  private readonly launchable: ClaimContext['candidates'] = new Map();
   /** Set during `withoutEffect`: the journal position up to which changes were committed. */
   private floor: number | undefined;
 
@@ -219,10 +217,10 @@ export class Trial {
    * minValues of a pool cannot be met, or if the DaemonSet pods of the new nodes break a rule of the pods that move.
    */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
-    const { compiled, feasibility, launchable } = this;
+    const { compiled, feasibility } = this;
     const limits = this.limitsAfter(launches, going);
     if (limits === undefined || !this.admitsDaemonsOf(launches)) return undefined;
-    const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
+    const context: ClaimContext = { compiled, feasibility, limits };
     const planned: PlannedClaim[] = [];
     const claims = withSpotRatios(
       context,
