@@ -3,6 +3,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
 import { offeringLabelsOf, type CompiledNode } from './nodes.js';
+import { remembered } from './stores.js';
 import type { Volumes } from './volumes.js';
 
 /** How many volumes each CSI driver attaches. */
@@ -86,15 +87,12 @@ export function withAttachLimits(
   const drivers = resources.flatMap((name) => (name.startsWith(attachPrefix) ? [name.slice(attachPrefix.length)] : []));
   if (drivers.length === 0) return types;
   const limits = types.map(({ name }) => drivers.map((driver) => byType.get(name)?.get(driver) ?? unlimited));
-  const text = JSON.stringify([drivers, limits]);
-  const known = kept.get(types);
-  if (known?.text === text) return known.limited;
-  const limited = types.map((type, t) => {
-    const more = drivers.map((driver, d) => [`${attachPrefix}${driver}`, limits[t]![d]!] as const);
-    return { ...type, capacity: { ...type.capacity, ...Object.fromEntries(more) } };
-  });
-  kept.set(types, { text, limited });
-  return limited;
+  return remembered(withLimits, types, JSON.stringify([drivers, limits]), () =>
+    types.map((type, t) => {
+      const more = drivers.map((driver, d) => [`${attachPrefix}${driver}`, limits[t]![d]!] as const);
+      return { ...type, capacity: { ...type.capacity, ...Object.fromEntries(more) } };
+    }),
+  );
 }
 
-const kept = new WeakMap<readonly InstanceType[], { readonly text: string; readonly limited: readonly InstanceType[] }>(); // prettier-ignore
+const withLimits = new WeakMap<readonly InstanceType[], Map<string, readonly InstanceType[]>>();

@@ -24,7 +24,7 @@ import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { usualKeys } from './pod-terms.js';
 import { newNodeLabels, viewNodes, type CompiledNode } from './nodes.js';
-import type { Launchables } from './launchables.js';
+import type { LaunchableTypes } from './launchables.js';
 import { minValuesRulesOf } from './min-values.js';
 import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
@@ -32,7 +32,7 @@ import { inCanonicalOrder } from './catalogue-order.js';
 import { considerPools, shapeRefusals, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
 import { coverageOf, type Coverage } from './coverage.js';
-import { coveredCatalogues, overlaidCatalogues, catalogueSupplyOf, storeOf } from './stores.js';
+import { catalogueSupplyOf, coveredTypes, overlaidCatalogues, storeOf } from './stores.js';
 import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
@@ -55,7 +55,7 @@ export interface Compiled {
   readonly daemons: readonly Daemon[];
   readonly universe: Universe;
   readonly offers: Offers;
-  readonly launchables: Launchables;
+  readonly launchables: LaunchableTypes;
   readonly classes: Classes;
   /** Classes of pods that need a place, largest first. */
   readonly queue: readonly PodClass[];
@@ -211,10 +211,9 @@ function pricedPools(
   const isUsed = (pool: NodePool): boolean => !names.has(nameOf(pool));
   const options = { policies: disruptionPolicies, nodeCost, isUsed };
   const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, options);
-  const covered = coveredCatalogues(nodePools.filter(isUsed), overlaid, coverage, input);
   return pools.map((pool) => {
     if (unused.has(pool)) return pool;
-    const types = inCanonicalOrder(covered.get(pool.name) ?? pool.types);
+    const types = inCanonicalOrder(coveredTypes(pool.object, overlaid.get(pool.name) ?? pool.types, coverage, input));
     return types === pool.types ? pool : { ...pool, types };
   });
 }

@@ -6,7 +6,7 @@ import { canonicalText } from '../requirements/requirements.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import type { KeySpace } from './key-space.js';
-import { Launchables } from './launchables.js';
+import { LaunchableTypes } from './launchables.js';
 import { Offers, type OfferOptions } from './offers.js';
 import { withCovered } from './commitments.js';
 import type { Coverage } from './coverage.js';
@@ -22,80 +22,74 @@ import { nameOf } from '../../core/names.js';
  * disruption, read the same labels and hit the cache. It affects only speed: catalogues are immutable, and all other
  * inputs are part of the key.
  */
+type Cache<T> = WeakMap<object, Map<string, T>>;
 
-/** Values computed from the catalogues of the NodePools for the label keys of a pass. */
-interface CatalogueStore {
-  readonly pools: readonly Pool[];
-  readonly universe: Universe;
-  /** Capacities by the overhead of DaemonSets. */
-  readonly supplies: Map<string, CatalogueSupply>;
-}
-
-/** Capacities for pods of everything in a store. */
-interface CatalogueSupply {
-  readonly offers: Offers;
-  readonly launchables: Launchables;
-}
-
-/** Number of stores cached per catalogue, and of supplies per store; the oldest is dropped first. */
+/** Number of values cached for an owner; the oldest is dropped first. */
 const mostKept = 4;
 
-const kept = new WeakMap<readonly InstanceType[], Map<string, CatalogueStore>>();
+/** The value for this text, made once for the owner. */
+export function remembered<T>(cache: Cache<T>, owner: object, text: string, make: () => T): T {
+  let values = cache.get(owner);
+  if (values === undefined) cache.set(owner, (values = new Map<string, T>()));
+  const known = values.get(text);
+  if (known !== undefined) return known;
+  const made = make();
+  for (const oldest of values.keys()) {
+    if (values.size < mostKept) break;
+    values.delete(oldest);
+  }
+  values.set(text, made);
+  return made;
+}
 
-/** By first catalogue: open commitments, and the catalogues with them applied. */
-const keptCovered = new WeakMap<readonly InstanceType[], KeptOverlays>();
+type Types = readonly InstanceType[];
+type Catalogues = ReadonlyMap<string, Types>;
+
+const numbers = new WeakMap<Types, number>();
+let nextNumber = 0;
+
+/** Identifies a catalogue in the text of a cache. */
+function numberOf(types: Types): number {
+  let number = numbers.get(types);
+  if (number === undefined) numbers.set(types, (number = nextNumber++));
+  return number;
+}
+
+const covered: Cache<Types> = new WeakMap();
 
 /**
- * Catalogues with covered offerings listed at their covered price. Returns the same arrays for the same commitments.
- * NodePools with a spot ratio are unchanged, since the ratio instead of prices determines how much runs on demand; so
- * are those with minValues, since a commitment may not cover that many types.
+ * The types of a NodePool with covered offerings listed at their covered price. Returns the same array for the same
+ * commitments. A NodePool with a spot ratio is unchanged, since the ratio instead of prices determines how much runs on
+ * demand; so is one with minValues, since a commitment may not cover that many types.
  */
-export function coveredCatalogues(
-  nodePools: readonly NodePool[],
-  catalogues: Catalogues,
+export function coveredTypes(
+  pool: NodePool,
+  types: Types,
   { open }: Pick<Coverage, 'open'>,
   { settings, objects: { disruptionPolicies } }: Pick<PackingInput, 'settings' | 'objects'>,
-): Catalogues {
-  const [first] = catalogues.values();
-  if (open.length === 0 || first === undefined) return catalogues;
-  const isFixed = (pool: NodePool): boolean =>
+): Types {
+  if (
+    open.length === 0 ||
     rulingPolicy(pool, disruptionPolicies)?.spec.spotRatio !== undefined ||
-    pool.spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined);
-  const fixed = new Set(nodePools.filter(isFixed).map(nameOf));
+    pool.spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined)
+  )
+    return types;
   const names = open.map(({ name }) => name);
-  const text = JSON.stringify([settings.commitments?.filter(({ name }) => names.includes(name)), [...fixed]]);
-  const known = keptCovered.get(first);
-  if (known?.text === text && [...catalogues].every(([pool, types]) => known.catalogues.get(pool) === types))
-    return known.overlaid;
-  const once = new Map<readonly InstanceType[], readonly InstanceType[]>();
-  const overlaid = new Map(
-    [...catalogues].map(([pool, types]) => {
-      if (fixed.has(pool)) return [pool, types];
-      if (!once.has(types)) once.set(types, withCovered(types, open));
-      return [pool, once.get(types)!];
-    }),
-  );
-  keptCovered.set(first, { text, catalogues, overlaid });
-  return overlaid;
+  const text = JSON.stringify(settings.commitments?.filter(({ name }) => names.includes(name)));
+  return remembered(covered, types, text, () => withCovered(types, open));
 }
 
-interface KeptOverlays {
-  readonly text: string;
-  readonly catalogues: Catalogues;
-  readonly overlaid: Catalogues;
+interface PricingOptions {
+  readonly policies?: readonly DisruptionPolicy[] | undefined;
+  /** In addition to that of policies. */
+  readonly nodeCost?: number | undefined;
+  readonly isUsed?: (pool: NodePool) => boolean;
 }
 
-type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
-
-interface KeptOverlaying {
-  readonly overlays: readonly NodeOverlay[];
-  readonly nodePools: readonly NodePool[];
-  readonly text: string;
-  readonly catalogues: Catalogues;
-  readonly typesOf: (nodePool: string) => readonly InstanceType[];
-}
-
-const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlaying>();
+const everyPool = (): boolean => true;
+const noTypes: Types = [];
+const overlaid: Cache<(nodePool: string) => Types> = new WeakMap();
+const atCost: Cache<Types> = new WeakMap();
 
 /**
  * Catalogues with NodeOverlays and the node costs of policies applied. Returns the same arrays for the same overlays
@@ -111,59 +105,35 @@ export function overlaidCatalogues(
   const used = nodePools.filter(isUsed);
   const costs = nodeCosts(used, policies, nodeCost);
   if ((overlays.length === 0 && costs.size === 0) || first === undefined) return catalogues;
-  const typesOf = overlays.length === 0 ? undefined : overlaidTypes(first, nodePools, catalogues, overlays);
-  const overlaid = new Map(catalogues);
+  const given = (nodePool: string): Types => catalogues.get(nodePool) ?? noTypes;
+  const text = (): string =>
+    JSON.stringify([
+      overlays.map(({ metadata, spec }) => [metadata.name, spec]),
+      nodePools.map(({ metadata, spec }) => [metadata.name, spec.template, numberOf(given(metadata.name ?? ''))]),
+    ]);
+  const typesOf =
+    overlays.length === 0
+      ? given
+      : remembered(overlaid, first, text(), () => overlaying(nodePools, catalogues, overlays).typesOf);
+  const priced = new Map(catalogues);
   for (const pool of used) {
     const name = nameOf(pool);
-    const types = typesOf?.(name) ?? catalogues.get(name) ?? noTypes;
+    const types = typesOf(name);
     const cost = costs.get(name);
-    overlaid.set(name, cost === undefined ? types : atCost(types, cost));
+    const dearer = (dollars: number): Types =>
+      remembered(atCost, types, String(dollars), () => withNodeCost(types, dollars));
+    priced.set(name, cost === undefined ? types : dearer(cost));
   }
-  return overlaid;
+  return priced;
 }
 
-interface PricingOptions {
-  readonly policies?: readonly DisruptionPolicy[] | undefined;
-  /** In addition to that of policies. */
-  readonly nodeCost?: number | undefined;
-  readonly isUsed?: (pool: NodePool) => boolean;
+/** Values computed from the catalogues of the NodePools for the label keys of a pass. */
+interface CatalogueStore {
+  readonly pools: readonly Pool[];
+  readonly universe: Universe;
 }
 
-const everyPool = (): boolean => true;
-const noTypes: readonly InstanceType[] = [];
-
-/** The catalogues with these overlays, which are applied again if an overlay or a template has changed. */
-function overlaidTypes(
-  first: readonly InstanceType[],
-  nodePools: readonly NodePool[],
-  catalogues: Catalogues,
-  overlays: readonly NodeOverlay[],
-): (nodePool: string) => readonly InstanceType[] {
-  const known = keptOverlays.get(first);
-  const isOfSame = known !== undefined && nodePools.every((pool) => known.catalogues.get(nameOf(pool)) === catalogues.get(nameOf(pool))); // prettier-ignore
-  if (isOfSame && isSame(known.overlays, overlays) && isSame(known.nodePools, nodePools)) return known.typesOf;
-  const text = JSON.stringify([
-    overlays.map(({ metadata, spec }) => [metadata.name, spec]),
-    nodePools.map(({ metadata, spec }) => [metadata.name, spec.template]),
-  ]);
-  if (isOfSame && known.text === text) return known.typesOf;
-  const { typesOf } = overlaying(nodePools, catalogues, overlays);
-  keptOverlays.set(first, { overlays, nodePools, text, catalogues, typesOf });
-  return typesOf;
-}
-
-const isSame = (a: readonly object[], b: readonly object[]): boolean =>
-  a.length === b.length && a.every((each, i) => each === b[i]);
-
-const keptCosts = new WeakMap<readonly InstanceType[], Map<number, readonly InstanceType[]>>();
-
-function atCost(types: readonly InstanceType[], cost: number): readonly InstanceType[] {
-  let byCost = keptCosts.get(types);
-  if (byCost === undefined) keptCosts.set(types, (byCost = new Map<number, readonly InstanceType[]>()));
-  let dearer = byCost.get(cost);
-  if (dearer === undefined) keep(byCost, cost, (dearer = withNodeCost(types, cost)));
-  return dearer;
-}
+const stores: Cache<CatalogueStore> = new WeakMap();
 
 /**
  * The store of these NodePools; use its NodePool objects from then on. `labels`: the result of `KeySpace.seal`;
@@ -175,29 +145,31 @@ export function storeOf(
   labels: string,
   { wellKnown, unused }: { readonly wellKnown: ReadonlySet<string>; readonly unused: ReadonlySet<Pool> },
 ): CatalogueStore {
-  const catalogue = pools[0]?.types;
-  let stores = catalogue === undefined ? undefined : kept.get(catalogue);
-  if (catalogue !== undefined && stores === undefined)
-    kept.set(catalogue, (stores = new Map<string, CatalogueStore>()));
-  const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}\u0003${[...unused].map(({ name }) => name).join()}`;
-  const known = stores?.get(text);
-  if (known?.pools.every(({ types }, i) => types === pools[i]!.types) === true) {
-    // The NodePools may be newer versions with an equal spec.
-    known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
-    return known;
-  }
-  const store: CatalogueStore = {
+  const names = [...unused].map(({ name }) => name).join();
+  const text = [labels, [...wellKnown].sort().join(), ...pools.map(poolText), names].join('\u0003');
+  const store = remembered(stores, pools[0]?.types ?? pools, text, () => ({
     pools,
     universe: buildUniverse(pools, space, wellKnown, unused),
-    supplies: new Map(),
-  };
-  if (stores !== undefined) keep(stores, text, store);
+  }));
+  // The NodePools may be newer versions with an equal spec.
+  store.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
   return store;
 }
 
+const poolText = ({ object, requirements, types }: Pool): string =>
+  `${numberOf(types)}${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
+
+/** Capacities for pods of everything in a store. */
+interface CatalogueSupply {
+  readonly offers: Offers;
+  readonly launchables: LaunchableTypes;
+}
+
+const supplies: Cache<CatalogueSupply> = new WeakMap();
+
 /** The capacities of a store minus the overhead of DaemonSets; `limited`: NodePools whose limits may be reached. */
 export function catalogueSupplyOf(
-  { universe, supplies }: CatalogueStore,
+  { universe }: CatalogueStore,
   daemons: readonly Daemon[],
   dimensions: Dimensions,
   options: OfferOptions,
@@ -208,26 +180,11 @@ export function catalogueSupplyOf(
     [...options.limited].sort().join(),
     ...daemons.map(daemonText),
   ].join('\u0003');
-  let supply = supplies.get(text);
-  if (supply === undefined) {
+  return remembered(supplies, universe, text, () => {
     const offers = new Offers(universe, daemons, dimensions, options);
-    supply = { offers, launchables: new Launchables(universe, offers) };
-    keep(supplies, text, supply);
-  }
-  return supply;
+    return { offers, launchables: new LaunchableTypes(universe, offers) };
+  });
 }
-
-function keep<K, T>(into: Map<K, T>, text: K, value: T): void {
-  into.delete(text);
-  for (const oldest of into.keys()) {
-    if (into.size < mostKept) break;
-    into.delete(oldest);
-  }
-  into.set(text, value);
-}
-
-const poolText = ({ object, requirements }: Pool): string =>
-  `${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
 
 const daemonText = ({ spec, amounts, hostPorts, alternatives }: Daemon): string =>
   JSON.stringify([
