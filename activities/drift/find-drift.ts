@@ -10,7 +10,7 @@ import { type DisruptionContext, isInScope, poolNameOf } from '../disruption-con
 import { allowedToPropose } from '../disruption-context/open-questions.js';
 import { whyNotDrift } from '../disruption-context/why-not-drift.js';
 import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
-import { emptyThenOldest } from './drift-order.js';
+import { emptyThenOldest } from '../../cluster/drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
 import { launchesFingerprint } from '../disruption-context/search-fingerprint.js';

@@ -11,7 +11,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, nodeNameOf, nodeClassOf, nodeViews } from '../../cluster/cluster.js';
 import { rolloutHash } from '../../cluster/rollout-hash.js';
 import type { ActivityDeps } from '../deps.js';
-import { emptyThenOldest } from './drift-order.js';
+import { emptyThenOldest } from '../../cluster/drift-order.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import type { RolloutActivities, RolloutRules, RolloutTarget, RolloutView } from './contract.js';
 import { withFailures } from '../to-failure.js';

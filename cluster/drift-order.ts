@@ -1,8 +1,8 @@
-import { compareText } from '../../core/text.js';
-import { transitionOf } from '../../core/conditions.js';
-import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { isReschedulable } from '../../core/pods.js';
-import { nodeNameOf } from '../../cluster/cluster.js';
+import { compareText } from '../core/text.js';
+import { transitionOf } from '../core/conditions.js';
+import type { NodeView } from '../disruption/candidates/candidates.js';
+import { isReschedulable } from '../core/pods.js';
+import { nodeNameOf } from './cluster.js';
 
 /**
  * Drifted nodes in Karpenter's order: those without pods to move first, then those that drifted first
