@@ -146,6 +146,13 @@ export default {
     ...pipeline,
     ...only('bound', '^cli/bound/', 'cli/bound/|packing/|core/|api/', 'A bound is pure: pass data in.'),
     ...only(
+      'forecast',
+      '^cli/forecast/',
+      `cli/forecast/|cli/objects/at-rest\\.ts|cli/output/table\\.ts|cluster/drift-order\\.ts|cloud/aws/(drift|node-class)\\.ts|disruption/|packing/|core/|api/|${npm('zod')}`,
+      'A forecast is pure, and asks what decides live: pass data in.',
+      'cloud/port\\.ts',
+    ),
+    ...only(
       'disruption',
       '^disruption/',
       `disruption/|packing/|core/|api/|${npm('croner')}`,
@@ -239,7 +246,7 @@ export default {
     ...only(
       'cli',
       '^cli/(?!page/browser/)',
-      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|change-events\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', '@modelcontextprotocol/sdk', 'commander', 'cli-table3', 'pino', 'yaml', 'zod')}|${builtin}`,
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|change-events\\.ts|stuck/)|kube/|cloud/(kwok/|aws/(drift|node-class)\\.ts)|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', '@modelcontextprotocol/sdk', 'commander', 'cli-table3', 'pino', 'yaml', 'zod')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),

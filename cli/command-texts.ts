@@ -1,11 +1,24 @@
 /** Option of `stowage plan`, for files and for a live cluster. */
 export const frontierOption = ['--frontier', 'show price against number of nodes instead of one plan', false] as const;
 
+/** How plans, consolidations and forecasts are printed. */
+export const planForms = ['table', 'json', 'html', 'markdown'] as const;
+
+/** Options of forecasts, for files and for a live cluster. */
+export const withOption = [
+  '--with <file...>',
+  'say what applying these objects would lead to (exit status 0: nothing changes, 3: something does, 1: refused)',
+] as const;
+export const withoutOption = [
+  '--without <object...>',
+  'the same for removing KIND/NAME or KIND/NAMESPACE/NAME; goes with --with',
+] as const;
+
 /** One-line description and example of each command: for the list of commands, its help and completions. */
 export const commandTexts = {
   plan: {
     description: 'show which nodes would be launched for the pending pods; launches nothing',
-    example: 'stowage plan --objects cluster.json --catalogue instance-types.json',
+    example: 'stowage plan --objects cluster.json --catalogue instance-types.json --with pools.yaml -o markdown',
   },
   consolidate: {
     description:

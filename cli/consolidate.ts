@@ -4,16 +4,13 @@ import { labels } from '../api/labels.js';
 import { lookUp } from '../core/own.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
-import type { Consolidation, ConsolidationCommand, LeastSaving } from '../disruption/consolidation/types.js';
+import type { Consolidation, ConsolidationCommand } from '../disruption/consolidation/types.js';
 import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
-import { rulesOf } from '../disruption/policies/pool-rules.js';
 import { comingAgain } from '../packing/compile/moved-pods.js';
 import type { ClusterObjects, PackingInput } from '../packing/types.js';
 import { packingInputOfFiles, type PlanOptions, toStderr } from './plan.js';
-import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Condition, Node } from '../api/kubernetes.js';
-import { claimLifecycle, conditionOf } from '../core/conditions.js';
+import { asAtRest, leastSavingsOf } from './objects/at-rest.js';
 import { claimDocument } from './output/plan-json.js';
 import { excludedObjectsText } from './output/excluded-objects.js';
 import { counted, onOneLine } from '../core/text.js';
@@ -68,51 +65,6 @@ function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: C
   const moved = commands.reduce((sum, { moves }) => sum + moves.length, 0);
   const fleet = `${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour become ${nodesAfter} at ${hourly(priceAfter)}`;
   return `${fleet}, in ${counted(commands.length, 'step')} that ${commands.length === 1 ? 'moves' : 'move'} ${counted(moved, 'pod')}; found in ${totalMs.toFixed(1)} ms.`;
-}
-
-const longAgo = '1970-01-01T00:00:00Z';
-
-/**
- * Completes objects from files as in an idle cluster: nodes without conditions are ready, NodeClaims belong to their
- * nodes, are initialized, and had no recent pod events. Deleting objects stay so.
- */
-function asAtRest(objects: ClusterObjects): ClusterObjects {
-  const nodes = (objects.nodes ?? []).map((node) => ({ ...node, metadata: { ...node.metadata } }));
-  const byName = new Map(nodes.map((node) => [nameOf(node), node]));
-  const byId = new Map(nodes.flatMap((node) => (node.spec?.providerID ? [[node.spec.providerID, node] as const] : [])));
-  const nodeClaims = (objects.nodeClaims ?? []).map((claim) => {
-    const node = byId.get(claim.status?.providerID ?? '') ?? byName.get(claim.status?.nodeName ?? '');
-    return node === undefined ? claim : settled(claim, node);
-  });
-  return { ...objects, nodes: nodes.map(ready), nodeClaims };
-}
-
-function settled(claim: NodeClaim, node: Node): NodeClaim {
-  node.metadata.labels = { ...node.metadata.labels, [labels.registered]: 'true', [labels.initialized]: 'true' };
-  const status = { ...claim.status };
-  delete status.lastPodEventTime;
-  let conditions: Condition[] = [...(status.conditions ?? [])];
-  for (const type of [...claimLifecycle, 'Consolidatable']) {
-    conditions = conditions.filter((condition) => condition.type !== type);
-    conditions.push({ type, status: 'True', reason: type, message: '', lastTransitionTime: longAgo });
-  }
-  const nodeName = nameOf(node);
-  const own = { ...claim.metadata.labels };
-  const pool = node.metadata.labels[labels.nodePool];
-  if (pool !== undefined) own[labels.nodePool] ??= pool;
-  return { ...claim, metadata: { ...claim.metadata, labels: own }, status: { ...status, nodeName, conditions } };
-}
-
-function ready(node: Node): Node {
-  if (conditionOf(node.status?.conditions, 'Ready') !== undefined) return node;
-  const condition: Condition = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'KubeletReady',
-    message: '',
-    lastTransitionTime: longAgo,
-  };
-  return { ...node, status: { ...node.status, conditions: [...(node.status?.conditions ?? []), condition] } };
 }
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
@@ -171,16 +123,6 @@ function resizedAmong(objects: ClusterObjects): string[] {
   return [
     `resized in place, and counted as large as the template of their owner where they move: ${resized.slice(0, 3).map(fullName).join(', ')}${more}`,
   ];
-}
-
-/** Minimum savings of a move according to the DisruptionPolicies. */
-function leastSavingsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects): ReadonlyMap<string, LeastSaving> {
-  return new Map(
-    nodePools.flatMap((pool) => {
-      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rulesOf(pool, disruptionPolicies);
-      return share > 0 || dollarsPerHour > 0 ? [[nameOf(pool), { share, dollarsPerHour }] as const] : [];
-    }),
-  );
 }
 
 /** Existing nodes with the name of a planned replacement, which makes `moves` ambiguous. */

@@ -4,6 +4,7 @@ export class UsageError extends Error {
 }
 
 /**
- * Exit statuses of the stowage command; `failed` also if a cluster, Temporal or a cloud refuses or does not respond.
+ * Exit statuses of the stowage command; `failed` also if a cluster, Temporal or a cloud refuses or does not respond,
+ * `changes` if a forecast finds any.
  */
-export const exitStatus = { ok: 0, failed: 1, badInput: 2 } as const;
+export const exitStatus = { ok: 0, failed: 1, badInput: 2, changes: 3 } as const;

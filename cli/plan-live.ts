@@ -17,12 +17,13 @@ import { unavailableOfferings } from '../worker/offering-store.js';
 import { packingSettings } from '../process/packing-settings.js';
 import { withRegion } from '../process/region.js';
 import { nominationMsOf, SettingsError, type Settings } from '../process/settings.js';
-import { frontierOption } from './command-texts.js';
+import { frontierOption, planForms, withOption, withoutOption } from './command-texts.js';
 import { UsageError } from './exit.js';
+import { type ForecastOptions, printForecast } from './forecast.js';
 import { liveSettings, withClient } from './live.js';
 import { pageFile } from './page/page-file.js';
 import { planSnapshot } from './page/planned.js';
-import { type PlanOptions, printFrontier, printPlan } from './plan.js';
+import { printFrontier, printPlan } from './plan.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { DomainError } from '../core/failures.js';
@@ -37,8 +38,10 @@ const readMs = 60_000;
 /** Its options; its help is that of a plan for files, in cli/program.ts. */
 export function planLiveCommand(): Command {
   return settingsCommand('plan', { only: planningSettings })
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'))
-    .option(...frontierOption);
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(planForms).default('table'))
+    .option(...frontierOption)
+    .option(...withOption)
+    .option(...withoutOption);
 }
 
 /** `stowage plan` on a live cluster: what would be launched now, as text to print. Caveats go to stderr. */
@@ -46,9 +49,14 @@ export async function planLive(args: readonly string[]): Promise<string> {
   const command = planLiveCommand();
   command.parse(args, { from: 'user' });
   const flags = givenFlags(command);
-  const output = flags['output'] as PlanOptions['output'] | 'html';
+  const output = flags['output'] as ForecastOptions['output'];
   delete flags['output'];
   const frontier = command.getOptionValue('frontier') === true;
+  const asked = { ...command.opts<Pick<ForecastOptions, 'with' | 'without'>>(), output };
+  const isForecast = asked.with !== undefined || asked.without !== undefined;
+  if (isForecast && frontier) throw new UsageError('--with and --without do not go with --frontier');
+  if (output === 'markdown' && !isForecast)
+    throw new UsageError('-o markdown shows a forecast: it goes with --with or --without');
   if (output === 'html' && frontier) throw new UsageError('-o html shows one plan: it does not go with --frontier');
   const settings = await withRegion(liveSettings(flags));
   const log = pino({ level: 'warn', base: undefined }, pino.destination({ dest: 2, sync: true }));
@@ -70,15 +78,18 @@ export async function planLive(args: readonly string[]): Promise<string> {
       nominationMs: nominationMsOf(settings),
     };
     const packing = { ...packingSettings(settings, cloud), explainTypes: output === 'json' };
-    const printed = (input: PackingInput): string =>
-      output === 'html'
-        ? pageFile(planSnapshot(input))
-        : frontier
-          ? printFrontier(input, output)
-          : printPlan(input, output);
+    const { kind } = cloud.nodeClassKind;
+    const nodeClasses = cache.all(kind as 'EC2NodeClass').map((each) => ({ ...each, kind }));
+    const spotToSpot = settings.FEATURE_GATES.SpotToSpotConsolidation;
+    const printed = async (input: PackingInput): Promise<string> => {
+      if (isForecast) return printForecast({ input, nodeClasses, spotToSpot }, asked);
+      if (output === 'html') return pageFile(planSnapshot(input));
+      const form = output === 'json' ? output : 'table';
+      return frontier ? printFrontier(input, form) : printPlan(input, form);
+    };
     const found = await planNow({ ...deps, packing }, printed);
     for (const note of [...notes, ...found.notes]) warn(`stowage: ${note}\n`);
-    return found.result;
+    return await found.result;
   } finally {
     ending.abort();
     kube.close();

@@ -4,6 +4,7 @@ import { readCommitments, type Commitment } from '../api/stowage/commitments.js'
 import { awsWellKnownLabels } from '../api/aws/labels.js';
 import { coreWellKnownLabels } from '../api/labels.js';
 import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
+import type { NodeClass } from '../cloud/port.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { controllerOf, kindOf, type OwnerKind } from '../core/owners.js';
 import { frontierOf } from './bound/frontier.js';
@@ -60,13 +61,14 @@ export function printFrontier(input: PackingInput, output: PlanOptions['output']
 
 const printed = (document: object): string => `${JSON.stringify(document, null, 1)}\n`;
 
-/** Input of packing for files: every pool uses the given catalogue. */
+/** Input of packing for files: every pool uses the given catalogue. `nodeClasses`, if given, gets those of the files. */
 export function packingInputOfFiles(
   options: Omit<PlanOptions, 'output' | 'repeat'>,
   warn: (line: string) => void = toStderr,
+  nodeClasses?: NodeClass[],
 ): PackingInput {
   const catalogue = readCatalogue(options.catalogue);
-  const objects = loadObjects(options.objects, warn);
+  const objects = loadObjects(options.objects, warn, nodeClasses);
   missingOwners(objects).forEach(warn);
   missingLabels(objects, catalogue, options.catalogue).forEach(warn);
   // Nodes have their price even without a pool.

@@ -1,5 +1,13 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { commandTexts, exampleText, frontierOption, type CommandName } from './command-texts.js';
+import {
+  commandTexts,
+  exampleText,
+  frontierOption,
+  planForms,
+  withOption,
+  withoutOption,
+  type CommandName,
+} from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveCommands } from './live-commands.js';
 import { loadOffline, loadOnline } from './bundles.js';
@@ -52,6 +60,20 @@ interface FileFlags {
   readonly repeat: number;
   readonly output: string;
   readonly frontier?: boolean;
+  readonly with?: string[];
+  readonly without?: string[];
+}
+
+const isForecast = (options: Pick<FileFlags, 'with' | 'without'>): boolean =>
+  options.with !== undefined || options.without !== undefined;
+
+async function printForecast(options: object): Promise<void> {
+  const { forecastOfFiles } = await (await loadOnline()).loadForecast();
+  print(await forecastOfFiles(options as Parameters<typeof forecastOfFiles>[0]));
+}
+
+function refuseMarkdown({ output }: FileFlags): void {
+  if (output === 'markdown') throw new UsageError('-o markdown shows a forecast: it goes with --with or --without');
 }
 
 function addPlan(program: Command): void {
@@ -85,6 +107,12 @@ function addPlan(program: Command): void {
         throw new UsageError('--objects and --catalogue go together; without both, a live cluster is planned for');
       }
       if (flags[0] !== undefined) throw new UsageError(`"${flags[0]}" is no option of a plan for files`);
+      if (isForecast(options as FileFlags)) {
+        if (frontier === true || repeat !== 1)
+          throw new UsageError('--with and --without do not go with --frontier or --repeat');
+        return printForecast(options as FileFlags);
+      }
+      refuseMarkdown(options as FileFlags);
       if (output === 'html') {
         if (frontier === true || repeat !== 1)
           throw new UsageError('-o html shows one plan: it does not go with --frontier or --repeat');
@@ -115,6 +143,8 @@ function addConsolidate(program: Command): void {
       `\ntotalMs is the search alone, from parsed objects to the last command.\n${exampleText('consolidate')}`,
     )
     .action(async (options) => {
+      if (isForecast(options as FileFlags)) return printForecast(options as FileFlags);
+      refuseMarkdown(options as FileFlags);
       if ((options as FileFlags).output === 'html') {
         const { consolidationPage } = await (await loadOnline()).loadPlanned();
         print(consolidationPage(options as Parameters<typeof consolidationPage>[0]));
@@ -210,7 +240,13 @@ function offline(command: Command, { live: alsoLive } = { live: false }): Comman
   return command
     .addOption(new Option('--objects <file...>', objects).makeOptionMandatory(!alsoLive))
     .addOption(new Option('--catalogue <file>', catalogue).makeOptionMandatory(!alsoLive))
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json', 'html']).default('table'))
+    .addOption(
+      new Option('-o, --output <form>', 'how to print; markdown, for a pull request, with --with alone')
+        .choices(planForms)
+        .default('table'),
+    )
+    .option(...withOption)
+    .option(...withoutOption)
     .addOption(
       new Option('--preference-policy <policy>', 'whether preferences count')
         .choices(['Respect', 'Ignore'])

@@ -6,29 +6,32 @@ import { nodePools, type NodePool } from '../../api/karpenter/node-pool.js';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import type { OpenApiSchema } from '../../api/schema/openapi.js';
 import type { Resource } from '../../api/schema/resource.js';
+import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
+import { kwokNodeClasses } from '../../api/kwok/kwok-node-class.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { probableKey } from '../../packing/requirements/typo.js';
+import type { NodeClass } from '../../cloud/port.js';
 import type { ClusterObjects } from '../../packing/types.js';
 import { UsageError } from '../exit.js';
 import { FieldError, misspeltFields } from './check.js';
 import { isRecord, placeOf, readObjects, templateHint, textOf, type FoundObject } from './read-documents.js';
-import { anyObject, builtInShapes } from './shapes.js';
+import { anyObject, builtInShapes, jobShape } from './shapes.js';
 import { cutText } from '../../core/text.js';
 import { hasOwn, lookUp } from '../../core/own.js';
 import { groupOf } from '../../core/owners.js';
 import { withResizedRequests } from '../../core/pod-resize.js';
 import { nameOf } from '../../core/names.js';
 
-interface ReadKind {
+interface ReadKind<List extends string = string> {
   readonly group: string;
-  /** The list of `ClusterObjects` that it belongs to. */
-  readonly list: keyof ClusterObjects;
+  /** The list that it belongs to. */
+  readonly list: List;
   readonly namespaced?: true;
   readonly resource?: Resource<KubernetesObject>;
 }
 
 /** The kinds that decisions read; other groups have kinds with these names (Service of Knative, Node of Longhorn). */
-const readKinds: Readonly<Record<string, ReadKind>> = {
+const readKinds: Readonly<Record<string, ReadKind<keyof ClusterObjects>>> = {
   Pod: { group: '', list: 'pods', namespaced: true },
   Node: { group: '', list: 'nodes' },
   NodeClaim: { group: 'karpenter.sh', list: 'nodeClaims', resource: nodeClaims },
@@ -56,15 +59,26 @@ const readKinds: Readonly<Record<string, ReadKind>> = {
   DisruptionPolicy: { group: 'stowage.dev', list: 'disruptionPolicies', resource: disruptionPolicies },
 };
 
+/** The kinds that only a forecast reads. */
+const forecastKinds: Readonly<Record<string, ReadKind>> = {
+  EC2NodeClass: { group: 'karpenter.k8s.aws', list: 'nodeClasses', resource: ec2NodeClasses },
+  KWOKNodeClass: { group: 'karpenter.kwok.sh', list: 'nodeClasses', resource: kwokNodeClasses },
+  Job: { group: 'batch', list: 'jobs', namespaced: true },
+};
+
 /** Node class kinds that plans from files support. */
 const servedClasses: readonly string[] = ['karpenter.k8s.aws EC2NodeClass', 'karpenter.kwok.sh KWOKNodeClass'];
 
 /**
  * Reads and validates the objects of all files. Kinds that decisions do not read are ignored; pools and claims of other
  * autoscalers are left out as in a live cluster, with a message to `warn`. Throws `UsageError` naming file, object and
- * field for the first invalid or duplicate object.
+ * field for the first invalid or duplicate object. `nodeClasses`, if given, gets the node classes.
  */
-export function loadObjects(files: readonly string[], warn: (line: string) => void): ClusterObjects {
+export function loadObjects(
+  files: readonly string[],
+  warn: (line: string) => void,
+  nodeClasses?: NodeClass[],
+): ClusterObjects {
   const lists: Record<string, KubernetesObject[]> = { pods: [], nodePools: [] };
   const seen = new Map<string, FoundObject>();
   const reported = new Set<string>();
@@ -72,6 +86,7 @@ export function loadObjects(files: readonly string[], warn: (line: string) => vo
     const kind = kindOf(found);
     const read = lookUp(readKinds, kind);
     const group = groupRead(found, kind, read);
+    if (nodeClasses !== undefined && isNodeClass(found.value)) nodeClasses.push(stored(found.value));
     if (read === undefined || (group !== undefined && group !== read.group)) continue;
     const object = check(kind, read, found);
     if (read.resource === undefined) warnMisspelt(kind, found, { reported, warn });
@@ -79,6 +94,49 @@ export function loadObjects(files: readonly string[], warn: (line: string) => vo
     (lists[read.list] ??= []).push(object);
   }
   return lists as unknown as ClusterObjects;
+}
+
+/** One object of a file that would be applied. */
+export interface ReadObject {
+  readonly found: FoundObject;
+  /** The list that it belongs to; undefined for kinds that no decision reads. */
+  readonly list?: string;
+  readonly object: KubernetesObject;
+}
+
+/**
+ * An object as the API server would store it. Throws `UsageError` for what it would refuse; `InvalidObject` names the
+ * fields.
+ */
+export function readApplied(found: FoundObject): ReadObject {
+  const kind = kindOf(found);
+  const read = lookUp(readKinds, kind) ?? lookUp(forecastKinds, kind);
+  const group = groupRead(found, kind, read);
+  if (read === undefined || (group ?? read.group) !== read.group) return { found, object: shaped(kind, found) };
+  if (group === undefined) throw refusal(kind, found, [{ field: 'apiVersion', message: 'apiVersion: found nothing' }]);
+  const object = read.resource === undefined ? shaped(kind, found) : parse(read.resource, kind, found, found.value);
+  const { spec } = object as { readonly spec?: { readonly template?: unknown } };
+  if (templated.has(kind) && spec?.template === undefined)
+    throw refusal(kind, found, [new FieldError('spec.template', 'a value', undefined)]);
+  if (read.namespaced === true) object.metadata.namespace ??= 'default';
+  return { found, list: read.list, object };
+}
+
+const templated: ReadonlySet<string> = new Set(['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job']);
+
+/** With the defaults that the API server sets; one of another version stays as it is. */
+function stored(nodeClass: NodeClass): NodeClass {
+  const parsed = (nodeClass.kind === 'EC2NodeClass' ? ec2NodeClasses : kwokNodeClasses).parse(nodeClass);
+  return parsed.ok ? parsed.value : nodeClass;
+}
+
+function isNodeClass(value: unknown): value is NodeClass {
+  if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) return false;
+  const { apiVersion, kind } = value;
+  return servedClasses.some((served) => {
+    const [group, own] = served.split(' ');
+    return typeof apiVersion === 'string' && groupOf(apiVersion) === group && kind === own;
+  });
 }
 
 /** The group of the object; undefined without one. Throws `UsageError` for Karpenter objects before v1. */
@@ -94,7 +152,7 @@ function groupRead(found: FoundObject, kind: string, read: ReadKind | undefined)
   return group;
 }
 
-function isOthers(object: KubernetesObject, warn: (line: string) => void): boolean {
+export function isOthers(object: KubernetesObject, warn: (line: string) => void): boolean {
   if (object.kind !== 'NodePool' && object.kind !== 'NodeClaim') return false;
   const { spec } = object as NodePool | NodeClaim;
   const { group, kind } = 'template' in spec ? spec.template.spec.nodeClassRef : spec.nodeClassRef;
@@ -115,7 +173,10 @@ function kindOf(found: FoundObject): string {
 }
 
 function check(kind: string, { resource, namespaced }: ReadKind, found: FoundObject): KubernetesObject {
-  const object = resource === undefined ? shaped(kind, found) : parse(resource, kind, found);
+  const object =
+    resource === undefined
+      ? shaped(kind, found)
+      : parse(resource, kind, found, withNodeClass(found.value as Record<string, unknown>, kind));
   if (namespaced === true) object.metadata.namespace ??= 'default';
   return kind === 'Pod' ? withResizedRequests(object as Pod) : object;
 }
@@ -141,30 +202,53 @@ function warnMisspelt(
 
 function shaped(kind: string, found: FoundObject): KubernetesObject {
   try {
-    (lookUp(builtInShapes, kind) ?? anyObject)(found.value, '');
+    const own = kind === 'Job' ? jobShape : lookUp(builtInShapes, kind);
+    (own ?? anyObject)(found.value, '');
   } catch (error) {
-    if (error instanceof FieldError) throw refusal(kind, found, [error.message]);
+    if (error instanceof FieldError) throw refusal(kind, found, [error]);
     throw error;
   }
   return found.value as KubernetesObject;
 }
 
-function parse(resource: Resource<KubernetesObject>, kind: string, found: FoundObject): KubernetesObject {
-  const object = withNodeClass(found.value as Record<string, unknown>, kind);
+function parse(
+  resource: Resource<KubernetesObject>,
+  kind: string,
+  found: FoundObject,
+  value: unknown,
+): KubernetesObject {
+  const object = value as Record<string, unknown>;
   const parsed = resource.parse(object);
   const unknown =
     parsed.ok && keepsAll(object, { ...parsed.value, metadata: knownMetadata(parsed.value) })
       ? []
       : unknownFields(object, resource);
   if (parsed.ok && unknown.length === 0) return shaped(kind, { ...found, value: parsed.value });
-  throw refusal(kind, found, [...unknown, ...(parsed.ok ? [] : parsed.error.map(({ message }) => message))]);
+  const issues = parsed.ok ? [] : parsed.error.map(({ path, message }) => ({ field: path, message }));
+  throw refusal(kind, found, [...unknown, ...issues]);
 }
 
-function refusal(kind: string, found: FoundObject, [first, ...more]: readonly string[]): UsageError {
+interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** An object that the API server would refuse. */
+export class InvalidObject extends UsageError {
+  constructor(
+    message: string,
+    readonly problems: readonly FieldProblem[],
+  ) {
+    super(message);
+  }
+}
+
+function refusal(kind: string, found: FoundObject, problems: readonly FieldProblem[]): InvalidObject {
+  const [first, ...more] = problems.map(({ message }) => message);
   const others = more.length > 0 ? ` (and ${more.length} more: ${more.join('; ')})` : '';
   const said = `${kindAndName(kind, found.value)}: ${first ?? 'invalid'}${others}`;
   const hint = templateHint(said);
-  return new UsageError(`${where(found)} ${said}${hint === undefined ? '' : `: this ${hint}`}`);
+  return new InvalidObject(`${where(found)} ${said}${hint === undefined ? '' : `: this ${hint}`}`, problems);
 }
 
 /** Whether parsing dropped no field of `given`; status is ignored, since controllers write it. */
@@ -190,9 +274,9 @@ function knownMetadata({ metadata }: KubernetesObject): object {
 }
 
 /** Unknown fields, as kubectl would report them. */
-function unknownFields(object: object, resource: Resource<KubernetesObject>): string[] {
+function unknownFields(object: object, resource: Resource<KubernetesObject>): FieldProblem[] {
   const { properties } = resource.crd().spec.versions[0]!.schema.openAPIV3Schema;
-  const problems: string[] = [];
+  const problems: FieldProblem[] = [];
   const walk = (value: unknown, schema: OpenApiSchema, path: string): void => {
     if (Array.isArray(value)) value.forEach((each, i) => schema.items && walk(each, schema.items, `${path}[${i}]`));
     if (!isRecord(value)) return;
@@ -202,7 +286,8 @@ function unknownFields(object: object, resource: Resource<KubernetesObject>): st
       if (known !== undefined) walk(inner, known, at);
       else if (schema.properties !== undefined) {
         const meant = probableKey(name, Object.keys(schema.properties));
-        problems.push(`unknown field "${at}"${meant === undefined ? '' : ` (did you mean ${meant}?)`}`);
+        const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+        problems.push({ field: at, message: `unknown field "${at}"${hint}` });
       }
     }
   };
@@ -245,7 +330,7 @@ function where({ file, place }: FoundObject): string {
 /** Kubernetes names have at most 253 characters, but files may contain others. */
 const longestName = 600;
 
-function kindAndName(kind: string, object: unknown): string {
+export function kindAndName(kind: string, object: unknown): string {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {};
   const { name, namespace } = metadata;
   if (typeof name !== 'string') return kind;

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { isCollection, isScalar, LineCounter, parseDocument as parseOne, visit } from 'yaml';
+import { isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument as parseOne, visit } from 'yaml';
 import type { Document, Scalar, Tags } from 'yaml';
 import { briefMessageOf } from '../../core/error-message.js';
 import { deepestLevel, dropNulls } from '../../core/nulls.js';
 import { lookUp } from '../../core/own.js';
+import type { FieldPath } from '../../api/schema/issues.js';
 import { UsageError } from '../exit.js';
 
 /** One document of a file. */
@@ -18,8 +19,16 @@ export interface FoundDocument {
   readonly value: unknown;
   /** The parsed YAML; absent for JSON. */
   readonly yaml?: Document.Parsed;
+  readonly source: Source;
   /** The file ends in a block scalar without a line break. */
   readonly opensLastLine?: true;
+}
+
+/** Where the text of a document begins. */
+interface Source {
+  readonly text: string;
+  /** Number of lines of the file before it. */
+  readonly line: number;
 }
 
 /** One object of a file, not validated yet, with its position for messages. */
@@ -28,6 +37,42 @@ export interface FoundObject {
   /** `items[3]`, `document 2`, or empty for a file with one object. */
   readonly place: string;
   readonly value: unknown;
+  readonly source?: Source;
+  /** Its path in the document, as an item of lists. */
+  readonly path?: FieldPath;
+}
+
+/**
+ * The line of the file that has this field of the object (`spec.taints[1].key`, map keys in brackets); of what encloses
+ * it where it is missing; undefined if the file has no lines to name.
+ */
+export function lineOf({ source, path = [] }: FoundObject, field = ''): number | undefined {
+  if (source === undefined) return undefined;
+  const lineCounter = new LineCounter();
+  const parsed = parseOne(source.text, { ...options, lineCounter });
+  let node: unknown = parsed.contents;
+  let offset = isCollection(node) ? node.range?.[0] : undefined;
+  for (const part of [...path, ...partsOf(field)]) {
+    const [inner, at] = innerOf(node, part);
+    if (at === undefined) break;
+    offset = at;
+    node = inner;
+  }
+  return offset === undefined ? undefined : source.line + lineCounter.linePos(offset).line;
+}
+
+const partsOf = (field: string): string[] =>
+  [...field.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g)].map(([, bracketed, plain]) => bracketed ?? plain ?? '');
+
+/** What a collection has under a key or index, and the offset of that; nothing if it lacks it. */
+function innerOf(node: unknown, part: string | number): readonly [unknown, number | undefined] {
+  if (isSeq(node)) {
+    const item = node.items[Number(part)];
+    return [item, isNode(item) ? item.range?.[0] : undefined];
+  }
+  if (!isMap(node)) return [undefined, undefined];
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+  return [pair?.value, isNode(pair?.key) ? pair.key.range?.[0] : undefined];
 }
 
 /**
@@ -88,18 +133,27 @@ const looksLikeJson = /^\s*(\{\s*["}]|\[\s*[[{"\]])/;
 // Inside JSON only a comma could be here, and strings contain no line breaks.
 const betweenJsons = /(?<=\})[ \t\r]*\n\s*(?=\{)/;
 
+const breaksIn = (text: string): number => text.split('\n').length - 1;
+
 function documentsOf(text: string, file: string): FoundDocument[] {
   if (looksLikeJson.test(text)) {
     const values = text.split(betweenJsons);
+    let [end, line] = [0, 0];
     return values.map((each, i) => {
       const place = values.length > 1 ? `document ${i + 1}` : '';
-      return { file, place, text: each, value: cleaned(parseJson(each, placeOf({ file, place })), file) };
+      const from = text.indexOf(each, end);
+      line += breaksIn(text.slice(end, from));
+      const source = { text: each, line };
+      line += breaksIn(each);
+      end = from + each.length;
+      const value = cleaned(parseJson(each, placeOf({ file, place })), file);
+      return { file, place, text: each, value, source };
     });
   }
   let line = 0;
   const chunks = text.split(separator).flatMap((chunk) => {
     const at = line;
-    line += chunk.split('\n').length - 1;
+    line += breaksIn(chunk);
     return chunk.trim() === '' || /^(%.*\s*)+$/.test(chunk.trimStart()) ? [] : [{ chunk, at }];
   });
   return chunks.map(({ chunk, at }, i) => readChunk(chunk, at, file, chunks.length > 1 ? `document ${i + 1}` : ''));
@@ -172,7 +226,7 @@ function readChunk(chunk: string, line: number, file: string, place: string): Fo
     where,
   );
   const text = chunk.replace(/^[ \t\r]*\n/, '').replace(/[^\n]$/, '$&\n');
-  return { file, place, text, value, yaml };
+  return { file, place, text, value, yaml, source: { text: chunk, line } };
 }
 
 /** A sentence if the text seems to be an unrendered template. */
@@ -211,20 +265,22 @@ function cleaned(value: unknown, where: string): unknown {
   return value;
 }
 
-function unpack({ file, place, value }: FoundObject): FoundObject[] {
+function unpack({ file, place, value, source }: FoundDocument): FoundObject[] {
   if (Array.isArray(value))
-    return value.map((each: unknown, i) => ({ file, place: within(place, `[${i}]`), value: each }));
+    return value.map((each: unknown, i) => ({
+      ...{ file, place: within(place, `[${i}]`), value: each, source, path: [i] },
+    }));
   if (!isRecord(value))
     throw new UsageError(
       `${placeOf({ file, place })}: expected a Kubernetes object or List, found ${describeDocument(value)}`,
     );
-  return unpackList({ file, place, value }) ?? [{ file, place, value }];
+  return unpackList({ file, place, value, source }) ?? [{ file, place, value, source }];
 }
 
 const within = (place: string, inner: string): string => (place === '' ? inner : `${place} ${inner}`);
 
 /** The items of a List, PodList or similar; undefined for other objects. */
-export function unpackList({ file, place, value }: FoundObject): FoundObject[] | undefined {
+export function unpackList({ file, place, value, path = [], ...more }: FoundObject): FoundObject[] | undefined {
   const kind = isRecord(value) ? value['kind'] : undefined;
   if (!isRecord(value) || typeof kind !== 'string' || !kind.endsWith('List')) return undefined;
   const items = value['items'];
@@ -237,7 +293,8 @@ export function unpackList({ file, place, value }: FoundObject): FoundObject[] |
   // Items of a PodList have no kind; those of a List have one.
   const own = kind === 'List' ? {} : { apiVersion: value['apiVersion'], kind: kind.slice(0, -'List'.length) };
   return items.flatMap((item: unknown, i) => {
-    const found = { file, place: within(place, `items[${i}]`), value: isRecord(item) ? { ...own, ...item } : item };
+    const inner: unknown = isRecord(item) ? { ...own, ...item } : item;
+    const found = { ...more, file, place: within(place, `items[${i}]`), value: inner, path: [...path, 'items', i] };
     return unpackList(found) ?? [found];
   });
 }

@@ -227,6 +227,11 @@ const workload = shape(
   ['metadata', 'spec'],
 );
 
+const countOrPercent: Check = (value, field) => {
+  if (!/^\d+%?$/.test(String(value)))
+    throw new FieldError(field, 'a number of pods, or a percentage such as 50%', value);
+};
+
 /** Checks of kinds in addition to their schema. */
 export const anyObject = shape({ metadata }, ['metadata']);
 
@@ -273,7 +278,11 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
   ReplicationController: shape({ metadata, spec: shape({ selector: mapCheck(textCheck) }) }, ['metadata', 'spec']),
   Service: shape({ metadata, spec: shape({ selector: mapCheck(textCheck) }) }, ['metadata']),
   PodDisruptionBudget: shape(
-    { metadata, spec: shape({ selector: labelSelector }), status: shape({ disruptionsAllowed: integerCheck }) },
+    {
+      metadata,
+      spec: shape({ selector: labelSelector, minAvailable: countOrPercent, maxUnavailable: countOrPercent }),
+      status: shape({ disruptionsAllowed: integerCheck }),
+    },
     ['metadata', 'spec'],
   ),
   PersistentVolumeClaim: shape(
@@ -331,3 +340,12 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
     ['metadata'],
   ),
 };
+
+/** A Job, which is read only as an object to apply. */
+export const jobShape: Check = shape(
+  {
+    metadata,
+    spec: shape({ parallelism: integerCheck, completions: integerCheck, template: podTemplate }, ['template']),
+  },
+  ['metadata', 'spec'],
+);
