@@ -27,6 +27,10 @@ export function conditionOf(conditions: readonly Condition[] | undefined, type: 
   return conditions?.find((condition) => condition.type === type);
 }
 
+/** Whether the condition is about this generation; so is one that names none. */
+export const isOfGeneration = ({ observedGeneration }: Condition, generation: number | undefined): boolean =>
+  generation === undefined || (observedGeneration ?? generation) === generation;
+
 export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
   return conditionOf(conditions, type)?.status === 'True';
 }
@@ -77,7 +81,8 @@ export const nodePoolReadiness = ['ValidationSucceeded', 'NodeClassReady'] as co
 
 /**
  * The root condition `Ready` over its dependents, as in Karpenter: True if all are True, False if one is False,
- * otherwise Unknown, with the unhealthy ones in the message. Missing dependents are added as Unknown.
+ * otherwise Unknown, with the unhealthy ones in the message. Missing dependents are added as Unknown. A condition of
+ * another generation says nothing about this one.
  */
 export function withReady(
   conditions: readonly Condition[] | undefined,
@@ -93,9 +98,12 @@ export function withReady(
       at,
     );
   }
-  const unhealthy = dependents.map((type) => conditionOf(all, type)!).filter(({ status }) => status !== 'True');
+  const isOfNow = (condition: Condition): boolean => isOfGeneration(condition, at.generation);
+  const unhealthy = dependents
+    .map((type) => conditionOf(all, type)!)
+    .filter((condition) => condition.status !== 'True' || !isOfNow(condition));
   if (unhealthy.length === 0) return withCondition(all, { type: 'Ready', status: 'True' }, at);
-  const failed = unhealthy.some(({ status }) => status === 'False');
+  const failed = unhealthy.some((condition) => condition.status === 'False' && isOfNow(condition));
   const message = unhealthy.map(({ type, status }) => `${type}=${status}`).join(', ');
   return withCondition(
     all,

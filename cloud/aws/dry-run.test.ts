@@ -34,7 +34,7 @@ function world(...answers: Error[]) {
     status: { subnets: [{ id: 'subnet-1', zone: 'us-west-2a' }], instanceProfile: 'p' },
   };
   const dryRun = new DryRun(deps);
-  return { clock, types, check: () => dryRun.check(nodeClass), asked: () => asked };
+  return { clock, types, dryRun, nodeClass, check: () => dryRun.check(nodeClass), asked: () => asked };
 }
 
 const noProfile = refusal(
@@ -69,6 +69,20 @@ describe('the dry run of a node class', () => {
     clock.time += 31 * 60_000;
     await expect(check()).resolves.toMatchObject({ status: 'True' });
   });
+
+  test.each([
+    [1, 'True'],
+    [0, 'Unknown'],
+  ])(
+    'while EC2 is unavailable, an earlier success of generation %s makes it %s',
+    async (observedGeneration, status) => {
+      const { dryRun, nodeClass } = world(refusal('ServiceUnavailable', 'later', 'ec2:RunInstances', 503));
+      const conditions = [{ type: 'ValidationSucceeded', status: 'True' as const, observedGeneration }];
+      const metadata = { ...nodeClass.metadata, generation: 1 };
+      const checked = { ...nodeClass, metadata, status: { ...nodeClass.status, conditions } };
+      await expect(dryRun.check(checked)).resolves.toMatchObject({ status });
+    },
+  );
 
   test('where nothing can be launched now, no result is kept', async () => {
     const { check, types, asked } = world(refusal('UnauthorizedOperation', 'no', 'ec2:RunInstances', 403));

@@ -5,7 +5,7 @@ import { awsLabels } from '../../api/aws/labels.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { annotations, labels } from '../../api/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { type ConditionChange, conditionOf } from '../../core/conditions.js';
+import { type ConditionChange, conditionOf, isOfGeneration } from '../../core/conditions.js';
 import { DomainError, isDomainError, isTransient } from '../../core/failures.js';
 import { digestOf } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -171,7 +171,7 @@ export class DryRun {
     this.results = new CachedByKey(deps.clock, cacheMs);
   }
 
-  /** Never throws: if the cloud throttles or is unavailable, the previous result stays. */
+  /** Never throws: if the cloud throttles or is unavailable, the previous result of the same spec stays. */
   async check(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): Promise<ConditionChange> {
     const { metadata, spec, status } = nodeClass;
     const content = [
@@ -192,7 +192,7 @@ export class DryRun {
       return verdict.condition;
     } catch (error) {
       const before = conditionOf(status?.conditions, type);
-      if (before?.status === 'True') return succeeded;
+      if (before?.status === 'True' && isOfGeneration(before, metadata.generation)) return succeeded;
       const message = messageOf(error);
       return { type, status: 'Unknown', reason: 'CloudUnavailable', message };
     }

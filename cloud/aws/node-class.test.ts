@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
+import { type EC2NodeClassStatus, ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
-import { ec2NodeClassHash } from './node-class.js';
+import { conditionOf } from '../../core/conditions.js';
+import { DomainError } from '../../core/failures.js';
+import { ec2NodeClass } from '../../test/builders/aws-world.js';
+import { ec2NodeClassHash, NodeClassResolver } from './node-class.js';
 
 function classHash(patch: Patch, caBundle?: string): string {
   const { spec: parsed } = ec2NodeClasses.mustParse(build('EC2NodeClass', patch));
@@ -55,4 +58,33 @@ describe('ec2NodeClassHash', () => {
   test('the hash of a node class stays the same from release to release', () => {
     expect(classHash({ 'spec.tags': { team: 'red' }, 'spec.kubelet': { maxPods: 10 } })).toBe('2d34c57ca04958e3');
   });
+});
+
+// Rule `node-classes/ready`.
+test('while EC2 does not answer, what was resolved keeps a node class Ready, and no changed one', async () => {
+  const answers = { subnets: () => Promise.resolve([{ id: 'subnet-1', zone: 'a' }]) };
+  const resolver = new NodeClassResolver({
+    calls: { describeSecurityGroups: () => Promise.resolve({ SecurityGroups: [{ GroupId: 'sg-1' }] }) },
+    subnets: { find: () => answers.subnets() },
+    images: { resolve: () => Promise.resolve([{ id: 'ami-1', requirements: [] }]) },
+    profiles: { resolve: () => Promise.resolve('profile') },
+    facts: { get: () => Promise.resolve({ serviceCidr: '10.100.0.0/16' }) },
+    clock: { now: () => 0 },
+    reservedCapacity: false,
+  } as unknown as ConstructorParameters<typeof NodeClassResolver>[0]);
+  let status: EC2NodeClassStatus = {};
+  const ready = async (generation: number): Promise<string | undefined> => {
+    const { metadata, ...given } = ec2NodeClass();
+    ({ status } = (await resolver.resolve({ ...given, metadata: { ...metadata, generation }, status })) as {
+      status: EC2NodeClassStatus;
+    });
+    return conditionOf(status.conditions, 'Ready')?.status;
+  };
+  expect(await ready(1)).toBe('True');
+  answers.subnets = () => Promise.reject(new DomainError('Throttled', 'ec2:DescribeSubnets: slow down'));
+  expect(await ready(1)).toBe('True');
+  expect(await ready(2)).toBe('Unknown');
+  expect(status.subnets).toEqual([{ id: 'subnet-1', zone: 'a' }]);
+  answers.subnets = () => Promise.resolve([{ id: 'subnet-2', zone: 'a' }]);
+  expect(await ready(2)).toBe('True');
 });

@@ -297,7 +297,7 @@ export class NodeClassResolver {
 
   /**
    * Runs one part. Denied and invalid calls give a False condition that names the call. While the cloud throttles or is
-   * unavailable, the previous result stays.
+   * unavailable, the previous result stays, with its generation.
    */
   private async part(
     type: string,
