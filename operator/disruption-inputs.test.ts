@@ -40,7 +40,7 @@ describe('changes that are signalled to disrupt', () => {
       heard();
       return Promise.resolve();
     };
-    const starter = { disrupt: hears('disrupt'), wake: (id: string) => hears(id)() };
+    const starter = { disrupt: hears('disrupt'), wake: (id: string) => (id === 'refused' ? Promise.reject(new Error('no id')) : hears(id)()) };
     watch = () => {
       const signals = new DisruptSignals({ starter, log: silentLog });
       const context = { cache, log: silentLog, starter };
@@ -87,6 +87,15 @@ describe('changes that are signalled to disrupt', () => {
   });
 
   // Rule `budgets/woken`.
+  test('a workflow that Temporal refuses to signal delays no other', async () => {
+    putClaim('a', waiting('refused', 'Pause', 'Empty'));
+    putClaim('b', waiting('test/replace/b', 'Pause', 'Drifted'));
+    await until(() => cache.all('NodeClaim').length === 2 || received.length > 0);
+    kube.put('DisruptionPause', { metadata: { name: 'p' }, spec: { scope: { kind: 'Cluster' }, message: 'release' } });
+    await until(() => count('test/replace/b') > 0);
+    expect(count('test/replace/b')).toBeGreaterThan(0);
+  });
+
   test("a removed node signals the most urgent workflow that waits for the NodePool's budget", async () => {
     const woken: string[] = [];
     for (let n = 0; n < 30; n++) putClaim(`n${n}`, waiting(`test/expire/n${n}`, 'Budget', 'Expired', 30 - n));

@@ -1,6 +1,7 @@
 import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
 import { labels, taints, annotations } from '../api/labels.js';
 import { recordsOf } from '../cluster/pool-records.js';
+import { settleInTurn } from '../core/at-once.js';
 import { isTrue, conditionOf } from '../core/conditions.js';
 import { parseWorkflowId, type WorkflowKind } from '../core/ids.js';
 import { hasTaint } from '../core/taints.js';
@@ -193,7 +194,8 @@ async function wake({ cache, starter }: Context, changed: string): Promise<undef
   const claims = cache.all('NodeClaim').filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const isOfPool = (claim: NodeClaim): boolean => budgetOf(labelsOf(claim).nodePool) === changed;
   const found = changed === 'pauses' ? pausable(claims) : waitingForBudget(claims.filter(isOfPool));
-  for (const workflowId of new Set(found)) await starter.wake(workflowId);
+  // An annotation may name anything: what Temporal refuses delays no other.
+  await settleInTurn([...new Set(found)], (workflowId) => starter.wake(workflowId));
   return undefined;
 }
 

@@ -177,6 +177,15 @@ describe('activities of replaceDrifted', () => {
 
   test.each<[string, () => Promise<Partial<RolloutTarget>>, string]>([
     ['nothing is known to be good', () => Promise.resolve({}), 'no template of it is known to be good'],
+    ...['{', '5', 'null', '[]'].map((text): [string, () => Promise<Partial<RolloutTarget>>, string] => [
+      `what is known to be good is ${text}`,
+      async () => {
+        world.kube.put('NodePool', templated('2', { [annotations.lastGoodTemplate]: text }));
+        await world.synced();
+        return {};
+      },
+      'no template of it is known to be good',
+    ]),
     [
       'the pool is another one',
       () => Promise.resolve({ poolUid: 'other' }),

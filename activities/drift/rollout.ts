@@ -132,9 +132,14 @@ async function rollBack(
   return outcome;
 }
 
+/** Undefined where none is recorded, or the record cannot be read. */
 function goodTemplateOf({ metadata }: NodePool): NodePoolTemplate | undefined {
-  const text = metadata.annotations?.[annotations.lastGoodTemplate];
-  return text === undefined ? undefined : (JSON.parse(text) as NodePoolTemplate);
+  try {
+    const good: unknown = JSON.parse(metadata.annotations?.[annotations.lastGoodTemplate] ?? 'null');
+    return isRecord(good) ? (good as NodePoolTemplate) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function whyNoRollback(deps: ActivityDeps, pool: NodePool, { poolUid, hash }: RolloutTarget): string | undefined {

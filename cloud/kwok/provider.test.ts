@@ -105,14 +105,24 @@ describe('kwok', () => {
     expect((await provider.launch(request('general-1'))).ok).toBe(false);
   });
 
-  test('a node with a registration delay is listed before it joins the cluster', async () => {
+  test.each(['{', 'null', '5', '"x"'])('tags of a Node that are %s concern no other instance', async (text) => {
     const kube = createFakeKube();
     const provider = createKwokProvider({ kube, types });
+    for (const name of ['general-1', 'general-2']) await provider.launch(request(name));
+    const [node] = await kube.list('Node');
+    const annotations = { 'stowage.dev/instance-tags': text };
+    await kube.patch('Node', { name: node?.metadata.name ?? '' }, { metadata: { annotations } });
+    expect(await provider.list()).toHaveLength(2);
+  });
+
+  test('a node with a registration delay is listed before it joins the cluster, as launched now', async () => {
+    const kube = createFakeKube();
+    const provider = createKwokProvider({ kube, types, now: () => 0 });
     const result = await provider.launch(request('general-1', { nodeRegistrationDelay: '1h' }));
     if (!result.ok) throw new Error('refused');
     expect(await kube.list('Node')).toEqual([]);
     expect((await provider.get(result.value.providerId))?.state).toBe('running');
-    expect(await provider.list()).toHaveLength(1);
+    expect(await provider.list()).toMatchObject([{ launchedAt: 0 }]);
     expect(await provider.terminate(result.value.providerId)).toBe('terminating');
     expect(await provider.list()).toEqual([]);
   });

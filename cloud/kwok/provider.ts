@@ -1,7 +1,7 @@
 import type { KWOKNodeClass } from '../../api/kwok/kwok-node-class.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
-import { isTrue, withCondition } from '../../core/conditions.js';
+import { isTrue, timestamp, withCondition } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
 import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -86,7 +86,7 @@ class KwokProvider implements CloudProvider {
       const message = 'no instance type with an available offering meets the claim';
       return err({ kind: 'InsufficientCapacity', message, unavailable: [] });
     }
-    const node = toNode(name, option, request);
+    const node = toNode(name, option, request, timestamp(this.now()));
     await this.register(node, nodeClass);
     return ok(toLaunched(node, option));
   }
@@ -216,7 +216,7 @@ function nodeNameOf({ claim, clientToken }: LaunchRequest): string {
   return `kwok-${nameOf(claim).slice(0, 40)}-${hashText(clientToken).slice(0, 10)}`;
 }
 
-function toNode(name: string, option: LaunchOption, { claim }: LaunchRequest): NewNode {
+function toNode(name: string, option: LaunchOption, { claim }: LaunchRequest, creationTimestamp: string): NewNode {
   const list = (amounts: Resources): Record<string, string> =>
     Object.fromEntries(
       Object.entries(amounts).map(([resource, amount]) => [resource, formatResource(resource, amount)]),
@@ -225,6 +225,8 @@ function toNode(name: string, option: LaunchOption, { claim }: LaunchRequest): N
   return {
     metadata: {
       name,
+      // The time of the launch, until the API server has the Node.
+      creationTimestamp,
       labels: {
         ...claim.metadata.labels,
         ...pinned,
@@ -269,8 +271,13 @@ function toInstance(node: NewNode | Node): CloudInstance {
   };
 }
 
+/** Empty where they cannot be read: anybody who may write Nodes may write the annotation. */
 function tagsOf(node: NewNode | Node | undefined): Record<string, string> {
-  return JSON.parse(node?.metadata.annotations?.[tagsAnnotation] ?? '{}') as Record<string, string>;
+  try {
+    return Object(JSON.parse(node?.metadata.annotations?.[tagsAnnotation] ?? '{}')) as Record<string, string>;
+  } catch {
+    return {};
+  }
 }
 
 function isTerminated(node: NewNode | Node): boolean {
