@@ -60,6 +60,30 @@ describe('Prices', () => {
     expect(prices.status?.stale).toBe(false);
   });
 
+  test('what was read is not read again with what failed, and an empty list of spot prices is a failure', async () => {
+    const asked = { products: 0, history: 0 };
+    const answer = { history: [] as object[] };
+    const { prices, state } = subject({
+      calls: {
+        getProducts: () => {
+          asked.products += 1;
+          return Promise.resolve({ $metadata: {}, PriceList: [listed('m5.large', '0.096')] });
+        },
+        describeSpotPriceHistory: () => {
+          asked.history += 1;
+          return Promise.resolve({ $metadata: {}, SpotPriceHistory: answer.history });
+        },
+      },
+    });
+    expect((await prices.current()).spot).toEqual({});
+    state.now += 60_000;
+    answer.history = [{ InstanceType: 'm5.large', AvailabilityZone: 'a', SpotPrice: '0.03', Timestamp: new Date(2) }];
+    expect((await prices.current()).spot).toEqual({ 'm5.large': { a: 0.03 } });
+    state.now += 60_000;
+    await prices.current();
+    expect(asked).toEqual({ products: 2, history: 2 });
+  });
+
   test('prices are read again after the clock was set back', async () => {
     const { prices, state } = subject();
     state.now += 1000 * hour;

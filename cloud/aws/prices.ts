@@ -55,8 +55,9 @@ const spotLimitMs = 48 * hour;
 /** Current prices: refreshed every 12 hours (instance-types/prices); old ones are used up to an age limit. */
 export class Prices {
   private table: PriceTable = { onDemand: {}, spot: {}, onDemandAt: 0, spotAt: 0 };
-  private readAt = Number.NEGATIVE_INFINITY;
-  private restMs = 0;
+  private triedAt = Number.NEGATIVE_INFINITY;
+  /** By this process. */
+  private readonly readAt = { onDemand: Number.NEGATIVE_INFINITY, spot: Number.NEGATIVE_INFINITY };
   private loading: Promise<void> | undefined;
   private restored = false;
   private list: ListPrices | undefined;
@@ -68,22 +69,32 @@ export class Prices {
 
   /** The prices to use now; built-in list prices if no others are known (instance-types/built-in-prices). */
   async current(): Promise<PriceTable> {
-    const age = this.options.clock.now() - this.readAt;
-    // If the clock was set back, the age is unknown.
-    if (age < 0 || age >= this.restMs) await this.refresh();
+    const { onDemand, spot } = this.due;
+    if ((onDemand || spot) && this.isOver(this.triedAt, Math.min(retryMs, this.refreshMs))) await this.refresh();
     return this.usable();
+  }
+
+  private get due(): { readonly onDemand: boolean; readonly spot: boolean } {
+    const { onDemand, spot } = this.readAt;
+    return { onDemand: this.asks && this.isOver(onDemand, this.refreshMs), spot: this.isOver(spot, this.refreshMs) };
+  }
+
+  /** If the clock was set back, the age is unknown. */
+  private isOver(at: number, ms: number): boolean {
+    const age = this.options.clock.now() - at;
+    return age < 0 || age >= ms;
   }
 
   /** Undefined before the first reading. */
   get status(): PriceStatus | undefined {
-    if (this.readAt === Number.NEGATIVE_INFINITY) return undefined;
+    if (this.triedAt === Number.NEGATIVE_INFINITY) return undefined;
     const { onDemandAt, spotAt } = this.usable();
     const missed = this.options.clock.now() - 2 * this.refreshMs;
     return { onDemandAt, spotAt, source: this.source, stale: spotAt < missed || (onDemandAt < missed && this.asks) };
   }
 
-  /** Reads prices again; never throws. Concurrent callers share one run. */
-  refresh(): Promise<void> {
+  /** Reads what is due, since each has many pages; never throws. Concurrent callers share one run. */
+  private refresh(): Promise<void> {
     this.loading ??= this.load().finally(() => {
       this.loading = undefined;
     });
@@ -101,9 +112,10 @@ export class Prices {
 
   private async load(): Promise<void> {
     if (!this.restored) await this.restore();
+    const { due } = this;
     const [onDemand, spot] = await Promise.all([
-      this.asks ? this.attempt('on-demand prices', () => onDemandPrices(this.options)) : undefined,
-      this.attempt('spot prices', () => spotPrices(this.options)),
+      due.onDemand ? this.attempt('on-demand prices', () => onDemandPrices(this.options)) : undefined,
+      due.spot ? this.attempt('spot prices', () => spotPrices(this.options)) : undefined,
     ]);
     const now = this.options.clock.now();
     const known = this.table;
@@ -112,14 +124,14 @@ export class Prices {
       const before = now - known.onDemandAt <= onDemandLimitMs ? known.onDemand : {};
       this.table = { ...this.table, onDemand: { ...before, ...onDemand }, onDemandAt: now };
       this.source = 'api';
+      this.readAt.onDemand = now;
     }
     if (spot !== undefined) {
       const before = now - known.spotAt <= spotLimitMs ? known.spot : {};
       this.table = { ...this.table, spot: zonesJoined(before, spot), spotAt: now };
+      this.readAt.spot = now;
     }
-    const failed = spot === undefined || (onDemand === undefined && this.asks);
-    this.readAt = now;
-    this.restMs = failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs;
+    this.triedAt = now;
     if (onDemand !== undefined || spot !== undefined) {
       await this.attempt('saving prices', async () => this.options.store?.save(JSON.stringify(this.table)));
     }
@@ -232,6 +244,7 @@ async function spotPrices(options: PricesOptions): Promise<Record<string, Record
     newest.set(key, time);
     (prices[type] ??= {})[zone] = Number(price);
   }
+  if (newest.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeSpotPriceHistory: EC2 lists no prices');
   return prices;
 }
 

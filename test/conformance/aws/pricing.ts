@@ -60,10 +60,12 @@ async function priced(region: string, isolated: boolean, ...answers: readonly An
       return Promise.resolve({ SpotPriceHistory: rows(spot[page] ?? {}), ...rest });
     },
   } as unknown as Pick<AwsCalls, 'getProducts' | 'describeSpotPriceHistory'>;
-  const prices = new Prices({ calls, region, isolated, clock: steppingClock(now) });
+  const clock = steppingClock(now);
+  const prices = new Prices({ calls, region, isolated, clock });
   for (const each of answers) {
     answer = each;
-    await prices.refresh();
+    clock.time += 12 * 3_600_000;
+    await prices.current();
   }
   const { onDemand, spot } = await prices.current();
   return { onDemand, spot, asked, descriptions };
