@@ -40,7 +40,10 @@ describe('changes that are signalled to disrupt', () => {
       heard();
       return Promise.resolve();
     };
-    const starter = { disrupt: hears('disrupt'), wake: (id: string) => (id === 'refused' ? Promise.reject(new Error('no id')) : hears(id)()) };
+    const starter = {
+      disrupt: hears('disrupt'),
+      wake: (id: string) => (id === 'refused' ? Promise.reject(new Error('no id')) : hears(id)()),
+    };
     watch = () => {
       const signals = new DisruptSignals({ starter, log: silentLog });
       const context = { cache, log: silentLog, starter };
