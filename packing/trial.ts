@@ -6,6 +6,7 @@ export { plan } from './plan.js';
 export { offeringLabelsOf, viewNodes, type CompiledNode } from './compile/nodes.js';
 export { coverageOf } from './compile/coverage.js';
 export type { PodClass } from './compile/classes.js';
+export type { Profile } from './compile/universe.js';
 export type { Level } from './compile/relaxation-levels.js';
 export type { NodeState } from './place/node-states.js';
 export type { Member, Part } from './place/part.js';

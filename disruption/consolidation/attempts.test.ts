@@ -65,10 +65,12 @@ describe('placing pods of an attempt', () => {
     });
   });
 
-  test('includes pods that only wait for room, for which nothing is bought', () => {
+  test('includes pods that only wait for room, for which launches are bought if there is no other', () => {
     const waiting = (cpu: number): World => ({ ...world, pods: [pending('late-0', cpu)] });
     expect(placed(placing(simulationOf(waiting(3)), ['n0'], ['n1'])!)).toEqual(['n1: late-0']);
-    expect(placing(simulationOf(waiting(3)), ['n0'], [], buying)).toBeUndefined();
+    expect(placing(simulationOf(waiting(3)), ['n0'], [])).toBeUndefined();
+    expect(bought(placing(simulationOf(waiting(3)), ['n0'], ['n1'], buying)!)).toEqual([]);
+    expect(bought(placing(simulationOf(waiting(3)), ['n0'], [], buying)!)).toEqual(['large: late-0']);
   });
 
   // Rule `capacity-buffers/nodes-are-not-empty`.

@@ -7,6 +7,7 @@ import {
   type NodeState,
   type Part,
   plan,
+  type Profile,
   type Trial,
 } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
@@ -47,22 +48,26 @@ export class Attempts {
    * Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no
    * place.
    */
-  byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
+  byPlacing(
+    candidates: readonly FleetNode[],
+    purchase?: Purchase,
+    full = this.trial.fullAfter(statesOf(candidates)),
+  ): Outcome | undefined {
     const { trial } = this;
-    const { landed, placed, parts } = this.place(candidates, purchase !== undefined);
+    const { landed, placed, parts } = this.place(candidates, purchase !== undefined, full);
     const isKnown =
       purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
-    const launches =
+    const bought =
       isFine && parts.length > 0
         ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.highestPrice })
-        : [];
-    if (!isFine || launches === undefined) {
+        : { launches: [], full };
+    if (!isFine || bought.launches === undefined) {
       trial.undo();
-      return undefined;
+      return bought.full.size > full.size ? this.byPlacing(candidates, purchase, bought.full) : undefined;
     }
     this.from = landed;
-    return { candidates, placements: trial.placer.placementsSince(landed), launches };
+    return { candidates, placements: trial.placer.placementsSince(landed), launches: bought.launches };
   }
 
   /**
@@ -72,11 +77,12 @@ export class Attempts {
    */
   onOneNode(candidates: readonly FleetNode[], below: number): Outcome | undefined {
     const { trial } = this;
-    const { landed: from, placed, parts } = this.place(candidates, true);
+    const going = statesOf(candidates);
+    const { landed: from, placed, parts } = this.place(candidates, true, trial.fullAfter(going));
     const placements = placed ? trial.placer.placementsSince(from) : [];
     trial.undo();
     const rest: FleetNode['loads'] = placed ? membersOf(parts) : loadsOf(candidates);
-    if (trial.rowsHolding(rest, below).length === 0) return undefined;
+    if (trial.rowsHolding(rest, going, below).length === 0) return undefined;
     const { landed } = trial.begin();
     for (const node of candidates) this.takeAway(node);
     const buffers: Part[] = [];
@@ -84,7 +90,7 @@ export class Attempts {
       placements.every(({ node, podClass, pods }) => trial.placer.putAll(node, podClass, pods)) &&
       this.shift(waitingOn(candidates), buffers);
     const all = allOf([rest, membersOf(buffers)]);
-    const one = isMoved ? trial.putOnOne(all, statesOf(candidates), below) : undefined;
+    const one = isMoved ? trial.putOnOne(all, going, below) : undefined;
     if (one === undefined) {
       trial.undo();
       return undefined;
@@ -115,13 +121,14 @@ export class Attempts {
   private place(
     candidates: readonly FleetNode[],
     isLaunching: boolean,
+    full: ReadonlySet<Profile>,
   ): { readonly landed: number; readonly placed: boolean; readonly parts: Part[] } {
     const { trial } = this;
     const { landed } = trial.begin();
     for (const node of candidates) this.takeAway(node);
     const parts: Part[] = [];
     this.going = statesOf(candidates);
-    const placed = trial.placer.place(loadsOf(candidates), isLaunching, parts, trial.mayLaunch(this.going));
+    const placed = trial.placer.place(loadsOf(candidates), isLaunching, parts, full);
     return { landed, placed, parts };
   }
 
@@ -153,7 +160,7 @@ export class Attempts {
     }
     this.takeAway(node);
     const going = [...this.going, node.state];
-    if (trial.placer.place(loads, false, [], trial.mayLaunch(going)) && this.shift([waiting])) {
+    if (trial.placer.place(loads, false, [], trial.fullAfter(going)) && this.shift([waiting])) {
       this.going = going;
       return true;
     }
@@ -277,19 +284,18 @@ export class Attempts {
   }
 
   /**
-   * Finds other room for pending pods. Nothing is launched for them, except for capacity buffers if `parts` is given
-   * (capacity-buffers/nodes-are-not-empty).
+   * Finds other room for pending pods and capacity buffers; what has none is added to `parts`, if they are given.
    */
   private shift(waiting: readonly FleetNode['waiting'][], parts?: Part[]): boolean {
     const { trial } = this;
     for (const loads of waiting) {
       for (const [podClass, pods] of loads) {
-        const { landed } = trial.begin();
-        const isBought = parts !== undefined && pods.every(isBufferPod);
-        const isPlaced = isBought
-          ? trial.placer.place(new Map([[podClass, pods]]), true, parts)
-          : trial.placer.placeWaiting(podClass, pods);
-        if (!isPlaced) return false;
+        const { landed, mark } = trial.begin();
+        const isBuffer = parts !== undefined && pods.every(isBufferPod);
+        if (isBuffer || !trial.placer.placeWaiting(podClass, pods)) {
+          trial.backTo(mark);
+          if (parts === undefined || !trial.placer.place(new Map([[podClass, pods]]), true, parts)) return false;
+        }
         if (isCountedWaiting(pods)) continue;
         for (const landing of trial.placer.placementsSince(landed))
           trial.uncount(landing.node, podClass, landing.pods.length);

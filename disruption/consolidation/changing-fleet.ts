@@ -36,6 +36,8 @@ export class ChangingFleet {
       ...this.simulation.held,
     ];
     this.budgets = new Budgets(input);
+    const left = this.budgets.left(this.counted(), 'Underutilized');
+    for (const node of this.alive()) node.onlyEmpty ||= left(node) === 0;
     this.totalPrice = this.fleetPrice();
   }
 

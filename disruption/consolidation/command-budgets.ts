@@ -67,6 +67,17 @@ export class Budgets {
     return taken;
   }
 
+  /** Whether all these nodes may go, one command after another: what budgets allow falls with the number of nodes. */
+  letAllGo(fleet: readonly CountedNode[], wanted: readonly FleetNode[]): boolean {
+    let [counted, waiting] = [fleet, wanted];
+    while (waiting.length > 0) {
+      const going = new Set<CountedNode>(this.take(counted, waiting, 'Underutilized', mostCandidates));
+      if (going.size === 0) return false;
+      [counted, waiting] = [counted.filter((node) => !going.has(node)), waiting.filter((node) => !going.has(node))];
+    }
+    return true;
+  }
+
   private limitOf({ nodePool, pool }: CountedNode, reason: BudgetReason): (total: number) => number {
     const key = `${reason} ${nodePool}`;
     let limit = this.limits.get(key);

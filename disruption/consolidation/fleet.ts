@@ -32,8 +32,8 @@ export interface FleetNode extends CountedNode {
   waiting: Map<PodClass, Pod[]>;
   /** Whether commands may disrupt it. */
   removable: boolean;
-  /** Whether it may be removed only while empty (`WhenEmpty`). */
-  readonly onlyEmpty: boolean;
+  /** Whether it may be removed only while empty: by its policy (`WhenEmpty`), or because budgets allow no other reason now. */
+  onlyEmpty: boolean;
   /** Whether pods may be moved here. */
   readonly open: boolean;
   cost: number;

@@ -14,12 +14,15 @@ export class NodeByNode {
     private readonly judge: OutcomeEvaluator,
   ) {}
 
+  /** Whether budgets let only some of the nodes go that the plan removes: then each command is the best. */
+  isShort = false;
+
   /**
    * For the first command: returns this outcome, or that of one node if it saves more, or as much for less disruption
    * (consolidation/parts-of-a-plan). The returned outcome is applied.
    */
   best(outcome: DecidedOutcome): DecidedOutcome {
-    if (this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
+    if (!this.isShort && this.fleet.commands.some(({ method }) => method !== 'empty')) return outcome;
     let best = outcome;
     let saving = outcomeSaving(outcome);
     let cost = outcome.candidates.reduce((sum, node) => sum + node.cost - 1, 0);

@@ -137,7 +137,7 @@ describe('pending pods in consolidation', () => {
     expect(reconsiderNodes(again, ['n0'])?.replacements).toEqual(decided!.replacements);
   });
 
-  test('are never moved, and nothing is launched for them', () => {
+  test('are never moved, and nothing is launched for those that fit elsewhere', () => {
     const world = {
       nodes: [node('n0', huge), node('n1', small)],
       pods: [pod('web-0', 'n0', 1), pending('late-0', 1)],
@@ -147,6 +147,20 @@ describe('pending pods in consolidation', () => {
       expect(moves.map((move) => move.pod)).not.toContain('default/late-0');
       expect(replacements.flatMap(({ pods }) => pods)).not.toContain('default/late-0');
     }
+  });
+
+  test('that fit only on a node that goes have room on its replacement', () => {
+    const world = { nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1), pending('late-0', 2)] };
+    const { commands } = run({ ...world, types: [small, large, huge] });
+    expect(commands).toMatchObject([
+      {
+        replacements: [{ cheapest: { instanceType: 'large' } }],
+        moves: [{ pod: 'default/web-0', to: 'replacement-0-0' }],
+      },
+    ]);
+    const [decided] = commands;
+    const again = { ...input({ ...world, types: [small, large, huge] }), decided: decided!.replacements };
+    expect(reconsiderNodes(again, ['n0'])?.replacements).toEqual(decided!.replacements);
   });
 
   test('that fit nowhere keep no node', () => {

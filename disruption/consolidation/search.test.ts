@@ -80,6 +80,40 @@ describe('budgets in a consolidation search', () => {
   });
 });
 
+describe('budgets that let only some nodes go', () => {
+  test('leave the nodes that may not go as places for pods (budgets/allowed-now)', () => {
+    const kept = pool('kept', { disruption: { budgets: [{ nodes: '0', reasons: ['Underutilized'] }] } });
+    const dear = type('dear', 16, 64, od(8));
+    const nodes = [node('n0', large), node('k0', dear, { pool: 'kept' })];
+    const pods = [pod('web-0', 'n0', 1), pod('web-1', 'k0', 1)];
+    const { commands } = run({ pools: [pool('default'), kept], nodes, pods, types: [small, large, dear] });
+    expect(commands).toMatchObject([{ candidates: ['n0'], decision: 'delete' }]);
+  });
+
+  test('let those go that save most (consolidation/parts-of-a-plan)', () => {
+    // One of twelve nodes is not ready: one of eleven may go, then one of ten, and no other.
+    const cheap = Array.from({ length: 8 }, (_, i) => `c${i}`);
+    const base = type('base', 64, 256, od(0.01));
+    const nodes = [
+      node('base', base, { annotations: { [annotations.doNotDisrupt]: 'true' } }),
+      node('unready', base, { ready: false, annotations: { [annotations.doNotDisrupt]: 'true' } }),
+      ...['d0', 'd1'].map((name) => node(name, huge)),
+      ...cheap.map((name) => node(name, small)),
+    ];
+    const pods = [
+      ...['d0', 'd1'].flatMap((on) => Array.from({ length: 20 }, (_, i) => pod(`many-${on}-${i}`, on, 0.1))),
+      ...cheap.map((on) => pod(`one-${on}`, on, 0.1)),
+    ];
+    const result = run({
+      pools: [pool('default', { disruption: { budgets: [{ nodes: '10%' }] } })],
+      nodes,
+      pods,
+      types: [small, huge, base],
+    });
+    expect(result.commands.flatMap(({ candidates }) => candidates).sort()).toEqual(['d0', 'd1']);
+  });
+});
+
 describe('empty nodes in a consolidation search', () => {
   /** Spot of which nothing more can be bought: the pool asks for on-demand. */
   const bargain = type('bargain', 8, 32, { 'a/spot': 0.05, 'a/on-demand': 0.9 });
@@ -634,6 +668,30 @@ test('pods give up a preference that only a new node would meet where the limits
     return run({ pools: [limited], nodes, pods: [web('web-0', 'n0'), web('web-1', 'n1')] }).nodesAfter;
   };
   expect([left({}), left({ nodes: '3' }), left({ nodes: '1' })]).toEqual([2, 2, 1]);
+});
+
+describe('NodePools whose limits have no room', () => {
+  // The heavier NodePool would launch what pods need (scheduling/heaviest-pool-first).
+  const resultWith = (limits: Record<string, string>) => {
+    const [heavy, light] = [pool('heavy'), pool('light')];
+    heavy.spec.weight = 10;
+    heavy.spec.limits = limits;
+    const nodes = [node('n0', huge, { pool: 'light' }), node('n1', huge, { pool: 'light' })];
+    const pods = ['n0', 'n1'].map((on) => pod(`web-${on}`, on, 1.9));
+    return run({ pools: [heavy, light], nodes, pods, types: [small, huge] });
+  };
+  const poolsOf = ({ commands }: Consolidation) =>
+    commands.flatMap(({ replacements }) => replacements.map(({ nodePool }) => nodePool));
+
+  test.each<[string, Record<string, string>, string[]]>([
+    ['launch no replacements, lighter ones do', { cpu: '0' }, ['light', 'light']],
+    ['for all pods leave some to lighter ones', { nodes: '1' }, ['heavy', 'light']],
+    ['unless they have', { nodes: '2' }, ['heavy', 'heavy']],
+  ])('%s', (_, limits, expected) => {
+    const result = resultWith(limits);
+    expect(result.priceAfter).toBeCloseTo(0.2, 9);
+    expect(poolsOf(result)).toEqual(expected);
+  });
 });
 
 describe('unrelated NodePools in a search', () => {

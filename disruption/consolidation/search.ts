@@ -67,6 +67,7 @@ class Search {
       const plan = this.plan();
       // An empty node may be the target of a later command.
       this.empties.remove(({ state }) => !plan.fleetPlan.filled.has(state));
+      this.nodeByNode.isShort = !this.fleet.budgets.letAllGo(this.fleet.counted(), plan.remove);
       new CommandBuilder(this.fleet, this.evaluator, this.nodeByNode, plan).run();
       this.nodeByNode.polish();
       this.empties.remove(() => true);

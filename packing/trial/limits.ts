@@ -2,13 +2,15 @@ import { labels } from '../../api/labels.js';
 import { commitmentId } from '../compile/catalogue-terms.js';
 import type { Compiled } from '../compile/compiled.js';
 import { rowUse, type PoolLimit, capacityOf, poolLimits } from '../compile/pool-limits.js';
-import type { Row } from '../compile/universe.js';
+import { noProfiles, type Profile, type Row } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Journal } from './journal.js';
 
 /** What NodePool limits and commitments leave to launch while a trial launches and removes nodes. */
 export class TrialLimits {
   private readonly limits: readonly PoolLimit[];
+  /** By limit and profile: the least that a node of the profile uses. */
+  private readonly leastUse: readonly Float64Array[];
   /** By launched node: its use of a limit. */
   private readonly launched = new Map<NodeState, (limit: PoolLimit) => number>();
 
@@ -18,6 +20,12 @@ export class TrialLimits {
     pods: number,
   ) {
     this.limits = poolLimits(compiled, pods).map((limit) => ({ ...limit }));
+    const { profiles, rows } = compiled.universe;
+    this.leastUse = this.limits.map((limit) =>
+      Float64Array.from(profiles, (profile) =>
+        profile.rows.reduce((least, row) => Math.min(least, rowUse(rows[row]!, limit)), Infinity),
+      ),
+    );
   }
 
   /** The number of launched nodes. */
@@ -58,10 +66,19 @@ export class TrialLimits {
     return limits;
   }
 
-  /** Whether some of the pools has used up none of its limits after these nodes are removed. */
-  someLeft(going: readonly NodeState[], pools: readonly { readonly name: string }[]): boolean {
-    const full = new Set(this.afterRemoving(going).flatMap(({ pool, remaining }) => (remaining > 0 ? [] : [pool])));
-    return pools.some(({ name }) => !full.has(name));
+  /**
+   * The profiles that have no room in limits after these nodes are removed and one of each row is launched: pods go to
+   * lighter NodePools (scheduling/heaviest-pool-first).
+   */
+  fullAfter(going: readonly NodeState[], rows: readonly Row[] = []): ReadonlySet<Profile> {
+    if (this.limits.length === 0) return noProfiles;
+    const left = this.afterRemoving(going).map(
+      (limit) => limit.remaining - rows.reduce((sum, row) => sum + rowUse(row, limit), 0),
+    );
+    const full = this.compiled.universe.profiles.filter(({ index }) =>
+      this.leastUse.some((least, i) => least[index]! > 0 && least[index]! > left[i]!),
+    );
+    return full.length === 0 ? noProfiles : new Set(full);
   }
 
   private count(limit: PoolLimit, amount: number): void {

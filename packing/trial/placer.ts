@@ -2,6 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
 import { hasPodAffinity, type Level } from '../compile/relaxation-levels.js';
 import type { Compiled } from '../compile/compiled.js';
+import { noProfiles, type Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { rulesAdmit } from '../place/admission.js';
 import { roomFor, type NodeState } from '../place/node-states.js';
@@ -70,12 +71,12 @@ export class Placer {
   }
 
   /**
-   * Places pods on the targets; pods without room become parts to buy nodes for. Returns whether all have a place. If
-   * limits allow no launch (`mayLaunch`), pods give up preferences that only a new node would meet.
+   * Places pods on the targets; pods without room become parts to buy nodes for, but not of the `full` profiles. Returns
+   * whether all have a place. Pods give up preferences that only a new node would meet that limits forbid.
    */
-  place(loads: Loads, launching: boolean, parts: Part[], mayLaunch = true): boolean {
+  place(loads: Loads, launching: boolean, parts: Part[], full = noProfiles): boolean {
     const placeClass = (podClass: PodClass, pods: readonly Pod[]): readonly Pod[] =>
-      mayLaunch ? this.placeClass(podClass, pods, launching, parts) : this.placeRelaxed(podClass, pods);
+      this.placeClass(podClass, pods, { launching, full }, parts);
     const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of this.inOrder(loads)) {
       if (this.compiled.levelsByShape[podClass.shape.index]!.some(hasPodAffinity)) withAffinity.push([podClass, pods]);
@@ -161,7 +162,7 @@ export class Placer {
     const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const rules = this.book.of(podClass.shape, level);
     const parts: Part[] = [];
-    const rest = this.assigner.place({ podClass, level, rules, excluded: none }, pods, parts);
+    const rest = this.assigner.place({ podClass, level, rules, excluded: noProfiles }, pods, parts);
     return parts.length === 0 && rest.length === 0;
   }
 
@@ -193,29 +194,19 @@ export class Placer {
   }
 
   /** Returns the pods without a place; some, if pods need a new node and none may be launched. */
-  private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): readonly Pod[] {
+  private placeClass(
+    podClass: PodClass,
+    pods: readonly Pod[],
+    { launching, full }: { readonly launching: boolean; readonly full: ReadonlySet<Profile> },
+    parts: Part[],
+  ): readonly Pod[] {
     let rest = pods;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
-      rest = this.assigner.place({ podClass, level, rules, excluded: none }, rest, parts);
+      rest = this.assigner.place({ podClass, level, rules, excluded: full }, rest, parts);
       if (parts.length > 0 && !launching) return pods;
       if (rest.length === 0) break;
     }
     return rest;
   }
-
-  /** As `placeClass` where no node can be launched: at the first level at which all pods have room. */
-  private placeRelaxed(podClass: PodClass, pods: readonly Pod[]): readonly Pod[] {
-    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
-      const rules = this.book.of(podClass.shape, level);
-      const mark = this.journal.mark();
-      const parts: Part[] = [];
-      const rest = this.assigner.place({ podClass, level, rules, excluded: none }, pods, parts);
-      if (parts.length === 0 && rest.length === 0) return rest;
-      this.journal.rollback(mark);
-    }
-    return pods;
-  }
 }
-
-const none: ReadonlySet<never> = new Set();

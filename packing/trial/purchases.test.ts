@@ -29,14 +29,16 @@ function world() {
     limits: readonly PoolLimit[] = [],
     how: Parameters<Purchases['buy']>[2] = search,
     dearest?: number,
-  ) =>
-    purchases
-      .buy(parts, limits, how, dearest)
-      ?.map(
+  ) => {
+    const { claims, isShort } = purchases.buy(parts, limits, how, dearest);
+    if (isShort) return undefined;
+    return claims
+      .map(
         ({ row, members }) =>
           `${compiled.universe.rows[row]!.type.name} ${members.reduce((sum, { pods }) => sum + pods.length, 0)}`,
       )
       .sort();
+  };
   return {
     bought,
     web: partOf(...web),

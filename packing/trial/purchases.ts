@@ -27,16 +27,16 @@ export class Purchases {
     private readonly book: RuleBook,
   ) {}
 
-  /** The claims for these parts, each for at most `dearest` dollars per hour; undefined if some parts find no node. */
+  /** The claims for these parts, each for at most `dearest` dollars per hour. `isShort`: some parts find no node. */
   buy(
     parts: readonly Part[],
     limits: readonly PoolLimit[],
     search: PurchaseSearch,
     dearest = Infinity,
-  ): OpenClaim[] | undefined {
+  ): { readonly claims: OpenClaim[]; readonly isShort: boolean } {
     const bought = this.answer(parts, limits, search, dearest);
     const { claims, given } = openClaimsOf(parts, bought);
-    return parts.some(({ count }, item) => given[item]! < count) ? undefined : claims;
+    return { claims, isShort: parts.some(({ count }, item) => given[item]! < count) };
   }
 
   private answer(

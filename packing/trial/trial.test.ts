@@ -306,33 +306,33 @@ describe('launches of a trial', () => {
 
   test('are bought for parts, below a highest price', () => {
     const { trial, parts } = world();
-    const bought = trial.buy(parts, [], search)!;
+    const bought = trial.buy(parts, [], search).launches!;
     expect(bought.map(({ type, capacityType, price, counted }) => [type, capacityType, price, counted])).toEqual([
       ['m4', 'on-demand', 0.4, true],
     ]);
-    expect(trial.buy(parts, [], { ...search, dearest: 0.3 })).toBeUndefined();
+    expect(trial.buy(parts, [], { ...search, dearest: 0.3 }).launches).toBeUndefined();
     // The pods are worth 0.3 an hour at least.
-    expect(trial.buy(parts, [], { ...search, most: 0.29 })).toBeUndefined();
-    expect(trial.buy(parts, [], { ...search, most: 0.5 })).toHaveLength(1);
+    expect(trial.buy(parts, [], { ...search, most: 0.29 }).launches).toBeUndefined();
+    expect(trial.buy(parts, [], { ...search, most: 0.5 }).launches).toHaveLength(1);
   });
 
   test('above a limit become possible when candidates are removed', () => {
     const { trial, parts, stateOf } = world({ nodes: '1' });
-    expect(trial.buy(parts, [], search)).toBeUndefined();
-    expect(trial.buy(parts, [stateOf('gone')], search)).toHaveLength(1);
+    expect(trial.buy(parts, [], search).launches).toBeUndefined();
+    expect(trial.buy(parts, [stateOf('gone')], search).launches).toHaveLength(1);
     const byCpu = world({ cpu: '7' });
-    expect(byCpu.trial.buy(byCpu.parts, [], search)).toBeUndefined();
-    expect(byCpu.trial.buy(byCpu.parts, [byCpu.stateOf('gone')], search)).toHaveLength(1);
+    expect(byCpu.trial.buy(byCpu.parts, [], search).launches).toBeUndefined();
+    expect(byCpu.trial.buy(byCpu.parts, [byCpu.stateOf('gone')], search).launches).toHaveLength(1);
   });
 
   test('count toward limits, until they are released', () => {
     const { trial, parts } = world({ nodes: '2' });
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     const launched = trial.launch(bought!, undefined, 'new');
-    expect(trial.buy(parts, [], search)).toBeUndefined();
-    expect(trial.buy(parts, [launched], search)).toHaveLength(1);
+    expect(trial.buy(parts, [], search).launches).toBeUndefined();
+    expect(trial.buy(parts, [launched], search).launches).toHaveLength(1);
     trial.release(launched);
-    expect(trial.buy(parts, [], search)).toHaveLength(1);
+    expect(trial.buy(parts, [], search).launches).toHaveLength(1);
     const second = trial.launch(bought!, undefined, 'second');
     expect(second.index).toBe(launched.index + 1);
     expect(trial.blank(bought!, 'blank').index).toBe(second.index + 1);
@@ -340,18 +340,18 @@ describe('launches of a trial', () => {
 
   test('within withoutEffect count toward nothing afterwards', () => {
     const { trial, parts } = world({ nodes: '2' });
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     trial.withoutEffect(() => {
       trial.launch(bought!, undefined, 'new');
-      expect(trial.buy(parts, [], search)).toBeUndefined();
+      expect(trial.buy(parts, [], search).launches).toBeUndefined();
     });
-    expect(trial.buy(parts, [], search)).toHaveLength(1);
+    expect(trial.buy(parts, [], search).launches).toHaveLength(1);
     expect(trial.launch(bought!, undefined, 'later').index).toBe(1);
   });
 
   test('become nodes with their pods on them', () => {
     const { trial, parts } = world();
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     const blank = trial.blank(bought!, 'blank');
     expect([blank.free[0], blank.host, blank.index]).toEqual([4000, 'blank', 1]);
     const launched = trial.launch(bought!, undefined, 'new');
@@ -372,7 +372,7 @@ describe('launches of a trial', () => {
 
   test('are described as NodeClaims, and found again by these', () => {
     const { trial, parts, loads } = world();
-    const bought = trial.buy(parts, [], search)!;
+    const bought = trial.buy(parts, [], search).launches!;
     const [planned] = trial.describe(bought, [])!;
     expect(planned).toMatchObject({ nodePool: 'default', pods: ['default/p-0', 'default/p-1', 'default/p-2'] });
     expect(planned!.instanceTypes).toEqual(['m4', 'm8']);
@@ -404,7 +404,7 @@ describe('launches of a trial', () => {
 
   test('are of the row of their NodeClaim', () => {
     const { trial, parts } = world();
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     const [planned] = trial.describe([bought!], [])!;
     const launched = (cheapest: Partial<NonNullable<typeof planned>['cheapest']>) => {
       const { view } = trial.launch(bought!, { ...planned!, cheapest: { ...planned!.cheapest, ...cheapest } }, 'n');
@@ -454,12 +454,12 @@ describe('launches of a trial', () => {
     trial.placer.setTargets([]);
     const parts: Part[] = [];
     trial.placer.place(loads(...own), true, parts);
-    expect(trial.buy(parts, [stateOf('gone')], search)).toBeUndefined();
+    expect(trial.buy(parts, [stateOf('gone')], search).launches).toBeUndefined();
   });
 
   test('are in the required zone', () => {
     const { trial, parts } = world();
-    const [planned] = trial.describe(trial.buy(parts, [], search)!, [])!;
+    const [planned] = trial.describe(trial.buy(parts, [], search).launches!, [])!;
     const zoneOf = (...values: string[]) => {
       const requirements = [
         ...planned!.requirements.filter(({ key }) => key !== zone),
@@ -489,7 +489,7 @@ describe('launches of a trial', () => {
     const { trial, loads } = trialOf({ pods: waiting, daemonSets: [agent] });
     const parts: Part[] = [];
     trial.placer.place(loads(...waiting), true, parts);
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     const blank = trial.blank(bought!, 'n');
     expect([blank.free[0], blank.ports.map(({ hostPort }) => hostPort), blank.pods]).toEqual([3500, [80], []]);
     expect(trial.launch(bought!, undefined, 'n').free[0]).toBe(500);
@@ -523,7 +523,7 @@ describe('launches of a trial', () => {
       trial.begin();
       const parts: Part[] = [];
       expect(trial.placer.place(loads(big, mover), true, parts)).toBe(true);
-      const launches = trial.buy(parts, [], search)!;
+      const launches = trial.buy(parts, [], search).launches!;
       expect(trial.placer.placements.map(({ pods }) => pods)).toEqual([[mover]]);
       return trial.describe(launches, [])?.length;
     };
@@ -552,7 +552,7 @@ describe('launches of a trial', () => {
 
   test('have a node kind each', () => {
     const { trial, parts } = world();
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     const kinds = [1, 2].map((i) => trial.launch(bought!, undefined, `n${i}`).kind.index);
     expect(kinds).toEqual([-2, -3]);
   });
@@ -564,7 +564,7 @@ describe('launches of a trial', () => {
     const { trial, loads } = trialOf({ pods: ported });
     const parts: Part[] = [];
     trial.placer.place(loads(...ported), true, parts);
-    const launched = trial.launch(trial.buy(parts, [], search)![0]!, undefined, 'n');
+    const launched = trial.launch(trial.buy(parts, [], search).launches![0]!, undefined, 'n');
     expect(launched.ports.map(({ hostPort }) => hostPort)).toEqual([81]);
   });
 
@@ -610,7 +610,7 @@ describe('topology counts of a trial', () => {
     trial.placer.setTargets([]);
     const parts: Part[] = [];
     trial.placer.place(loads(own[0]!), true, parts);
-    const [bought] = trial.buy(parts, [], search)!;
+    const [bought] = trial.buy(parts, [], search).launches!;
     trial.launch({ ...bought!, counted }, undefined, 'n');
     trial.commit();
     // Two may be in the zone while the other is empty.

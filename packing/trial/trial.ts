@@ -7,7 +7,7 @@ import { limitsOfTrial } from '../compile/budget.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import type { Profile, Row } from '../compile/universe.js';
+import { noProfiles, type Profile, type Row } from '../compile/universe.js';
 import { describeClaim } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
@@ -86,7 +86,7 @@ export class Trial {
     countRunning(this.compiled, counted, groups, this.topologyCounts, bindRunning(this.compiled, groups, this.book));
     this.limits = new TrialLimits(this.compiled, this.journal, objects.pods.length);
     for (const podClass of this.compiled.classes.all) for (const pod of podClass.pods) this.classes.set(pod, podClass);
-    this.worth = Worth.of(this.compiled, this.feasibility);
+    this.worth = Worth.of(this.compiled, this.feasibility, this.limits.fullAfter([]));
     const { feasibility, book, topologyCounts, worth } = this;
     this.placer = new Placer(
       { compiled: this.compiled, feasibility, book, topologyCounts, worth, journal: this.journal },
@@ -194,22 +194,31 @@ export class Trial {
   }
 
   /**
-   * Nodes for the parts, within limits that include the refund of `going` nodes. Undefined if some parts find no node,
-   * or if the pods are worth more than `most` dollars per hour, so that the price would exceed it. No node costs more
-   * than `dearest`.
+   * Nodes for the parts, within limits that include the refund of `going` nodes. No launches if the pods are worth more
+   * than `most` dollars per hour, so that the price would exceed it, or if some parts find no node: `full` profiles then
+   * have no room in limits. No node costs more than `dearest`.
    */
   buy(
     parts: readonly Part[],
     going: readonly NodeState[],
     { most, search, dearest }: { most: number; search: PurchaseSearch; dearest?: number },
-  ): Launch[] | undefined {
-    if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
-    const claims = this.purchases.buy(parts, this.limits.afterRemoving(going), search, dearest);
+  ): { readonly launches?: Launch[]; readonly full: ReadonlySet<Profile> } {
+    const worth = parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0);
+    if (worth >= most) return { full: noProfiles };
+    const { claims, isShort } = this.purchases.buy(parts, this.limits.afterRemoving(going), search, dearest);
     const { rows } = this.compiled.universe;
-    return claims?.map((claim) => {
+    if (isShort)
+      return {
+        full: this.limits.fullAfter(
+          going,
+          claims.map(({ row }) => rows[row]!),
+        ),
+      };
+    const launches = claims.map((claim) => {
       const { type, capacityType, offering } = rows[claim.row]!;
       return { claim, type: type.name, capacityType, price: offering.price, counted: true };
     });
+    return { launches, full: noProfiles };
   }
 
   /**
@@ -245,7 +254,7 @@ export class Trial {
     below: number,
   ): { readonly launch: Launch; readonly state: NodeState } | undefined {
     const levelOf = (podClass: PodClass): Level => this.compiled.levelsByShape[podClass.shape.index]![0]!;
-    for (const row of this.rowsHolding(loads, below)) {
+    for (const row of this.rowsHolding(loads, going, below)) {
       const launch = asLaunch(row);
       if (!this.allows([launch], going)) continue;
       const { mark } = this.begin();
@@ -262,11 +271,12 @@ export class Trial {
    * For each zone and NodePool that admits all these pods the cheapest row with room for them, below a price; cheapest
    * first. One of the pods launches the node, by the weight of NodePools, and the others may be on it.
    */
-  rowsHolding(loads: Loads, below: number): Row[] {
+  rowsHolding(loads: Loads, going: readonly NodeState[], below: number): Row[] {
     const load = this.loadOf(loads);
     if (loads.size === 0 || this.worth.of(load) >= below) return [];
+    const full = this.limits.fullAfter(going);
     const held = [...loads.keys()].map((podClass) =>
-      this.feasibility.holding(podClass, this.compiled.levelsByShape[podClass.shape.index]![0]!),
+      this.feasibility.holding(podClass, this.compiled.levelsByShape[podClass.shape.index]![0]!, full),
     );
     const heaviest = new Set(held.flatMap((profiles) => this.feasibility.heaviest(profiles)));
     const { rank } = this.compiled.universe;
@@ -300,9 +310,9 @@ export class Trial {
     return !isAnyBroken;
   }
 
-  /** Whether some NodePool may launch a node after `going` nodes are removed. */
-  mayLaunch(going: readonly NodeState[]): boolean {
-    return this.limits.someLeft(going, this.compiled.pools);
+  /** The profiles that have no room in limits after `going` nodes are removed. */
+  fullAfter(going: readonly NodeState[]): ReadonlySet<Profile> {
+    return this.limits.fullAfter(going);
   }
 
   /** Whether limits allow the launches, with the refund of `going` nodes: a plan or decision may have had that of others too. */

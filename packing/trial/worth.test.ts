@@ -3,6 +3,7 @@ import { labels } from '../../api/labels.js';
 import { instanceType, packingInput, pod, podsOf } from '../../test/builders/packing-fixtures.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { placingOf } from '../../test/builders/placing.js';
+import { noProfiles } from '../compile/universe.js';
 import { Worth } from './worth.js';
 
 const { zone } = labels;
@@ -15,7 +16,7 @@ const inZone = (name: string) => ({ nodeSelector: { [zone]: name } });
 /** What a pod of one CPU is worth where these have to be bought for. */
 function worthOf(...pods: Pod[]) {
   const { compiled, feasibility } = placingOf(packingInput({ pods }, { types }));
-  const worth = Worth.of(compiled, feasibility);
+  const worth = Worth.of(compiled, feasibility, noProfiles);
   const vector = (cpu: number, gib: number) => {
     const amounts = new Float64Array(compiled.dimensions.count);
     amounts[0] = cpu * 1000;
@@ -56,7 +57,7 @@ describe('worth of resources', () => {
     const of = (name: string) => {
       const amounts = new Float64Array(compiled.dimensions.count);
       amounts[compiled.dimensions.names.indexOf(name)] = 1;
-      return Worth.of(compiled, feasibility).of(amounts);
+      return Worth.of(compiled, feasibility, noProfiles).of(amounts);
     };
     expect(compiled.dimensions.names.indexOf(unsold)).toBeLessThan(compiled.dimensions.names.indexOf(sold));
     expect([of(sold), of(unsold)]).toEqual([expect.closeTo(0.2, 6), 0]);

@@ -3,6 +3,7 @@ import { compileProblem as compileBins, type CompiledProblem } from '../bins/com
 import type { BinProblem } from '../bins/problem.js';
 import { leastBins } from '../bins/surcharge.js';
 import type { Compiled } from '../compile/compiled.js';
+import type { Profile } from '../compile/universe.js';
 import { numberProblem } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Part } from '../place/part.js';
@@ -16,11 +17,11 @@ export class Worth {
   ) {}
 
   /** From the linear relaxation of buying new nodes for every pod that may have to move. */
-  static of(compiled: Compiled, feasibility: Feasibility): Worth {
+  static of(compiled: Compiled, feasibility: Feasibility, full: ReadonlySet<Profile>): Worth {
     const parts: Part[] = [];
     for (const podClass of compiled.queue) {
       const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
-      const holding = feasibility.holding(podClass, level);
+      const holding = feasibility.holding(podClass, level, full);
       if (compiled.invalid.has(podClass) || holding.length === 0) continue;
       parts.push({
         members: [{ podClass, level, pods: podClass.pods }],
