@@ -60,134 +60,78 @@ interface Sized {
   readonly capacity: Float64Array;
 }
 
+/** A size of instance types, and the values that they have together, by rule. */
+interface Size {
+  readonly capacity: Float64Array;
+  readonly values: readonly Set<string>[];
+}
+
 /**
  * How much of a type the pods of a NodeClaim may use, so that enough other types have the same room for every
  * `minValues` of the NodePool.
  */
 export class SharedSizes {
-  private readonly bySize = new Map<string, Float64Array>();
-  private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
-  private readonly ranges: readonly MinValuesRange[];
+  private readonly sizes = new Map<string, Size>();
+  /** By size and weights of resources: all sizes, those that replace it best first. */
+  private readonly ranked = new Map<string, readonly Size[]>();
 
-  constructor(types: readonly Sized[], rules: readonly MinValuesRule[]) {
-    this.ranges = rules.map((rule) => new MinValuesRange(types, rule));
+  constructor(
+    types: readonly Sized[],
+    private readonly rules: readonly MinValuesRule[],
+  ) {
+    for (const { type, capacity } of types) {
+      const text = capacity.join();
+      const size = this.sizes.get(text) ?? { capacity, values: rules.map(() => new Set<string>()) };
+      this.sizes.set(text, size);
+      rules.forEach((rule, r) => {
+        for (const value of valuesOf(type, rule)) size.values[r]!.add(value);
+      });
+    }
   }
 
-  /**
-   * Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one
-   * object.
-   */
+  /** Several sizes if different resources may be scarce; none if there are not enough values. */
   of(own: Sized): readonly Float64Array[] {
-    let known = this.byType.get(own.type);
-    if (known === undefined) {
-      let sizes: Float64Array[] = [own.capacity];
-      for (const range of this.ranges) {
-        const shared = range.shared(own);
-        sizes = this.distinct(sizes.flatMap((one) => shared.map((other) => least(one, other))));
-      }
-      this.byType.set(own.type, (known = this.distinct(sizes)));
-    }
-    return known;
+    let sizes = [own.capacity];
+    this.rules.forEach((rule, r) => {
+      const mine = valuesOf(own.type, rule);
+      if (mine.length >= rule.atLeast) return;
+      const shared = emphases.flatMap((emphasis) => this.shared(own.capacity, emphasis, { mine, r }) ?? []);
+      sizes = sizes.flatMap((one) => shared.map((other) => least(one, other)));
+    });
+    return sizes;
   }
 
-  private distinct(sizes: readonly Float64Array[]): Float64Array[] {
-    const found = new Set<Float64Array>();
-    for (const size of sizes) {
-      const text = size.join();
-      let known = this.bySize.get(text);
-      if (known === undefined) this.bySize.set(text, (known = size));
-      found.add(known);
+  /** What of `own` the best replacements have too, until there are enough values; undefined if there are not. */
+  private shared(
+    own: Float64Array,
+    emphasis: readonly number[],
+    { mine, r }: { readonly mine: readonly string[]; readonly r: number },
+  ): Float64Array | undefined {
+    const found = new Set(mine);
+    let capacity = own;
+    for (const other of this.rank(own, emphasis)) {
+      for (const value of other.values[r]!) {
+        if (found.size >= this.rules[r]!.atLeast) return capacity;
+        if (!found.has(value)) capacity = least(capacity, other.capacity);
+        found.add(value);
+      }
     }
-    return [...found];
+    return found.size >= this.rules[r]!.atLeast ? capacity : undefined;
+  }
+
+  private rank(own: Float64Array, emphasis: readonly number[]): readonly Size[] {
+    const text = `${emphasis.join()} ${own.join()}`;
+    let ranked = this.ranked.get(text);
+    if (ranked === undefined) {
+      const scores = new Map([...this.sizes.values()].map((size) => [size, coverage(size.capacity, own, emphasis)]));
+      ranked = [...scores.keys()].sort((a, b) => scores.get(b)! - scores.get(a)!);
+      this.ranked.set(text, ranked);
+    }
+    return ranked;
   }
 }
 
 const least = (a: Float64Array, b: Float64Array): Float64Array => a.map((amount, d) => Math.min(amount, b[d]!));
-
-/** The size of the type with a value that best replaces another type. */
-interface Substitute {
-  readonly value: number;
-  readonly score: number;
-  readonly capacity: Float64Array;
-}
-
-/** The types of a NodePool, grouped by the values of one key. */
-class MinValuesRange {
-  private readonly numbers = new Map<string, number>();
-  /** By type: its values, and the index of its size. */
-  private readonly values: readonly (readonly number[])[];
-  private readonly sizeOf: Int32Array;
-  private readonly sizes: Float64Array[] = [];
-  private readonly substitutes = new Map<string, readonly (readonly Substitute[])[]>();
-
-  constructor(
-    types: readonly Sized[],
-    private readonly rule: MinValuesRule,
-  ) {
-    this.values = types.map(({ type }) => valuesOf(type, rule).map((value) => this.numberOf(value)));
-    const known = new Map<string, number>();
-    this.sizeOf = Int32Array.from(types, ({ capacity }) => {
-      const text = capacity.join();
-      let size = known.get(text);
-      if (size === undefined) known.set(text, (size = this.sizes.push(capacity) - 1));
-      return size;
-    });
-  }
-
-  private numberOf(value: string): number {
-    let number = this.numbers.get(value);
-    if (number === undefined) this.numbers.set(value, (number = this.numbers.size));
-    return number;
-  }
-
-  /**
-   * How much of `own` a NodeClaim may use so that enough other types have the same room: one result for each resource
-   * that may be scarce; none if there are not enough values.
-   */
-  shared(own: Sized): Float64Array[] {
-    const mine = new Set(valuesOf(own.type, this.rule).map((value) => this.numberOf(value)));
-    const missing = this.rule.atLeast - mine.size;
-    if (missing <= 0) return [own.capacity];
-    const shared: Float64Array[] = [];
-    for (const ranked of this.substitutesFor(own.capacity)) {
-      const capacity = Float64Array.from(own.capacity);
-      let found = 0;
-      for (const { value, capacity: other } of ranked) {
-        if (mine.has(value)) continue;
-        for (let d = 0; d < capacity.length; d++) if (other[d]! < capacity[d]!) capacity[d] = other[d]!;
-        if (++found === missing) break;
-      }
-      if (found < missing) return [];
-      shared.push(capacity);
-    }
-    return shared;
-  }
-
-  /** By weights of resources: the best size for each value, largest first. */
-  private substitutesFor(own: Float64Array): readonly (readonly Substitute[])[] {
-    const text = own.join();
-    let known = this.substitutes.get(text);
-    if (known === undefined) {
-      known = emphases.map((emphasis) => this.rank(own, emphasis));
-      this.substitutes.set(text, known);
-    }
-    return known;
-  }
-
-  private rank(own: Float64Array, emphasis: readonly number[]): readonly Substitute[] {
-    const scores = this.sizes.map((size) => coverage(size, own, emphasis));
-    const best = new Map<number, Substitute>();
-    this.values.forEach((values, type) => {
-      const size = this.sizeOf[type]!;
-      const score = scores[size]!;
-      for (const value of values) {
-        const known = best.get(value);
-        if (known === undefined || score > known.score) best.set(value, { value, score, capacity: this.sizes[size]! });
-      }
-    });
-    return [...best.values()].sort((a, b) => b.score - a.score || a.value - b.value);
-  }
-}
 
 /** Weights of cpu, memory and pods; other resources have the weight of cpu. */
 const emphases: readonly (readonly number[])[] = [

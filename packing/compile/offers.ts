@@ -168,14 +168,13 @@ export class Offers {
    * pods that no shared size holds.
    */
   private cutToShared(found: readonly Candidate[], sizes: SharedSizes): Candidate[] {
-    const shared = new Set<Float64Array>();
-    for (const own of found) for (const capacity of sizes.of(own)) shared.add(capacity);
+    const shared = new Map(found.flatMap((own) => sizes.of(own)).map((capacity) => [capacity.join(), capacity]));
     for (const demand of this.options.relaxedFor ?? []) {
-      if ([...shared].some((capacity) => covers(capacity, demand))) continue;
-      for (const { capacity } of found) if (covers(capacity, demand)) shared.add(capacity);
+      if ([...shared.values()].some((capacity) => covers(capacity, demand))) continue;
+      for (const { capacity } of found) if (covers(capacity, demand)) shared.set(capacity.join(), capacity);
     }
     const { rank } = this.universe;
-    return [...shared]
+    return [...shared.values()]
       .map((capacity) => {
         const { row, type, use } = found.find((other) => covers(other.capacity, capacity))!;
         return { row, type, capacity, use };
