@@ -3,13 +3,11 @@ import type { Pod } from '../api/kubernetes.js';
 import { isReschedulable } from '../core/pods.js';
 import { compile, type Compiled } from './compile/compiled.js';
 import type { PodClass } from './compile/classes.js';
-import { namespacesOf } from './compile/pod-namespaces.js';
 import { Feasibility } from './place/feasibility.js';
 import { lowerBoundOfPlaced } from './place/lower-bound.js';
 import { withoutUnreadable } from './exclude-objects.js';
-import { Groups } from './topology/groups.js';
+import { groupsOf } from './topology/groups.js';
 import { RuleBook } from './topology/rules.js';
-import { Namespaces } from './topology/selectors.js';
 import type { PackingInput } from './types.js';
 import { nameOf } from '../core/names.js';
 
@@ -87,8 +85,7 @@ const copies = new WeakMap<Pod, Pod>();
 
 function boundOf(compiled: Compiled): { readonly perHour: number; readonly pods: number } | undefined {
   if (compiled.deferred.length > 0) return undefined;
-  const names = new Namespaces(compiled.input.objects.namespaces, namespacesOf(compiled));
-  const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
+  const book = new RuleBook(groupsOf(compiled), compiled);
   const feasibility = new Feasibility(compiled, book);
   const placed = placeable(compiled, feasibility);
   // If nothing can be launched now, as for a NodePool that is not Ready, a bound of zero would mislead.

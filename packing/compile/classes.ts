@@ -3,7 +3,7 @@ import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { compareText } from '../../core/text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { mapped } from '../lists.js';
-import { selectorKeys } from './selector-keys.js';
+import { selectorKeys } from './label-text.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, isSameDemand, isSameShape, plainRequests, shapeKey } from './pod-key.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';

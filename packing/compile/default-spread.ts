@@ -2,7 +2,7 @@ import type { LabelSelector, Pod, TopologySpreadConstraint } from '../../api/kub
 import { selects } from '../../core/labels.js';
 import { lookUp } from '../../core/own.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
-import { selectorKeys } from './selector-keys.js';
+import { selectorKeys } from './label-text.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
 import { namespaceOf, fullName } from '../../core/names.js';
 

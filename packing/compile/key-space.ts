@@ -14,39 +14,53 @@ export interface Constraint {
 /** Maximum number of values of one label in a NodePool that become domains; values of pods or nodes are not limited. */
 export const mostDomains = 128;
 
+/** A label key, and what distinguishes its values. */
+interface LabelKey {
+  readonly name: string;
+  /** The requirements on it, by their text. */
+  readonly tests: Map<string, Requirement>;
+  /** Those of `tests` that pending pods have; all others belong only to DaemonSets. */
+  readonly asked: Set<string>;
+  /** Whether each value is a separate class, because it is a topology key. */
+  isExact: boolean;
+  /** Values of nodes, for a key with more values in a NodePool than may become domains. */
+  readonly onNodes: Set<string>;
+  /** The class of each value known so far. */
+  readonly classes: Map<string | undefined, number>;
+  /** By class: which tests its values satisfy; the value itself if each is a separate class. */
+  readonly masks: string[];
+  readonly byMask: Map<string, number>;
+}
+
 /**
  * The label keys that constraints, NodePools or topology rules refer to. Values of a key that all constraints treat
  * alike form one value class, so that instance types form few profiles even if they have many labels.
  */
 export class KeySpace {
   readonly keys: string[] = [];
-  readonly constraints: Constraint[] = [];
+  private readonly all: LabelKey[] = [];
   private readonly index = new Map<string, number>();
-  private readonly tests: Map<string, Requirement>[] = [];
-  private readonly classes: Map<string | undefined, number>[] = [];
-  private readonly masks: Map<string, number>[] = [];
-  /** Results of `likeness`, by key and class. */
-  private readonly texts: string[][] = [];
-  private readonly exact = new Set<number>();
-  private readonly onNodes = new Map<number, Set<string>>();
-  private readonly byText = new Map<string, Constraint>();
-  /** Constraints of pending pods; all others belong only to DaemonSets. */
+  private readonly constraints = new Map<string, Constraint>();
+  /** Constraints of pending pods. */
   private readonly asked = new Set<Constraint>();
-  private readonly askedTexts: Set<string>[] = [];
   private newNodeKeyCount = 0;
 
   /** The index of a key; adds it if needed. */
   key(name: string): number {
     let index = this.index.get(name);
     if (index === undefined) {
-      index = this.keys.length;
-      this.keys.push(name);
+      index = this.keys.push(name) - 1;
       this.index.set(name, index);
-      this.tests.push(new Map());
-      this.classes.push(new Map());
-      this.masks.push(new Map());
-      this.texts.push([]);
-      this.askedTexts.push(new Set());
+      this.all.push({
+        name,
+        tests: new Map(),
+        asked: new Set(),
+        isExact: false,
+        onNodes: new Set(),
+        classes: new Map(),
+        masks: [],
+        byMask: new Map(),
+      });
     }
     return index;
   }
@@ -57,22 +71,20 @@ export class KeySpace {
 
   /** Makes each value of the key a separate class, because it is a topology key. */
   keepValues(name: string): void {
-    this.exact.add(this.key(name));
+    this.all[this.key(name)]!.isExact = true;
   }
 
   /** Records the value of a node, for a key with more values in a NodePool than may become domains. */
   noteOnNode(key: number, value: string): void {
-    let values = this.onNodes.get(key);
-    if (values === undefined) this.onNodes.set(key, (values = new Set<string>()));
-    values.add(value);
+    this.all[key]!.onNodes.add(value);
   }
 
   isOnNode(key: number, value: string): boolean {
-    return this.onNodes.get(key)?.has(value) === true;
+    return this.all[key]!.onNodes.has(value);
   }
 
   isExact(key: number): boolean {
-    return this.exact.has(key);
+    return this.all[key]!.isExact;
   }
 
   /** The constraint of a pod that needs a node. */
@@ -80,36 +92,31 @@ export class KeySpace {
     const constraint = this.intern(requirements);
     if (this.asked.has(constraint)) return constraint;
     this.asked.add(constraint);
-    for (const [i, key] of constraint.keys.entries())
-      this.askedTexts[key]!.add(describeRequirement(constraint.tests[i]!));
+    const { keys, tests } = constraint;
+    for (const [i, key] of keys.entries()) this.all[key]!.asked.add(describeRequirement(tests[i]!));
     return constraint;
   }
 
   /** Constraints of pods that need a node. */
-  get askedConstraints(): readonly Constraint[] {
-    return this.constraints.filter((each) => this.asked.has(each));
+  get askedConstraints(): Iterable<Constraint> {
+    return this.asked;
   }
 
   /** Whether a pod that needs a node has a requirement on the key, or spreads by it. */
   isAsked(key: number): boolean {
-    return this.exact.has(key) || this.askedTexts[key]!.size > 0;
+    const { isExact, asked } = this.all[key]!;
+    return isExact || asked.size > 0;
   }
 
   intern(requirements: Requirements): Constraint {
     const text = canonicalText(requirements);
-    let constraint = this.byText.get(text);
+    let constraint = this.constraints.get(text);
     if (constraint !== undefined) return constraint;
-    const keys: number[] = [];
-    const tests: Requirement[] = [];
-    for (const [name, requirement] of requirements) {
-      const key = this.key(name);
-      keys.push(key);
-      tests.push(requirement);
-      this.tests[key]!.set(describeRequirement(requirement), requirement);
-    }
-    constraint = { index: this.constraints.length, requirements, keys: Int32Array.from(keys), tests };
-    this.constraints.push(constraint);
-    this.byText.set(text, constraint);
+    const tests = [...requirements.values()];
+    const keys = Int32Array.from([...requirements.keys()].map((name) => this.key(name)));
+    for (const [i, key] of keys.entries()) this.all[key]!.tests.set(describeRequirement(tests[i]!), tests[i]!);
+    constraint = { index: this.constraints.size, requirements, keys, tests };
+    this.constraints.set(text, constraint);
     return constraint;
   }
 
@@ -131,25 +138,20 @@ export class KeySpace {
    * added.
    */
   classOf(key: number, value: string | undefined): number {
-    const classes = this.classes[key]!;
+    const { tests, isExact, classes, masks, byMask } = this.all[key]!;
     const known = classes.get(value);
     if (known !== undefined) return known;
-    const masks = this.masks[key]!;
-    let mask = this.exact.has(key) ? (value ?? '\0') : '';
-    if (!this.exact.has(key))
-      for (const test of this.tests[key]!.values()) mask += satisfiedBy(test, value) ? '1' : '0';
-    let index = masks.get(mask);
-    if (index === undefined) {
-      masks.set(mask, (index = masks.size));
-      this.texts[key]!.push(mask);
-    }
+    let mask = isExact ? (value ?? '\0') : '';
+    if (!isExact) for (const test of tests.values()) mask += satisfiedBy(test, value) ? '1' : '0';
+    const index = byMask.get(mask) ?? masks.push(mask) - 1;
+    byMask.set(mask, index);
     classes.set(value, index);
     return index;
   }
 
   /** A key that is equal for values of one class; the value itself if each is a separate class. */
   likeness(key: number, value: string | undefined): string {
-    return this.texts[key]![this.classOf(key, value)]!;
+    return this.all[key]!.masks[this.classOf(key, value)]!;
   }
 
   /**
@@ -158,33 +160,17 @@ export class KeySpace {
    * use. Returns a key that is equal for key spaces that classify values alike.
    */
   seal(ofNewNodes: ReadonlySet<string>): string {
-    const isOfNewNode = this.keys.map((name) => ofNewNodes.has(name));
-    this.newNodeKeyCount = isOfNewNode.filter((each) => each).length;
-    const order = this.keys
-      .map((_, k) => k)
-      .sort((a, b) => Number(isOfNewNode[b]) - Number(isOfNewNode[a]) || compareText(this.keys[a]!, this.keys[b]!));
-    const rank = new Int32Array(order.length);
-    order.forEach((old, k) => (rank[old] = k));
-    for (const { keys } of this.constraints) for (let i = 0; i < keys.length; i++) keys[i] = rank[keys[i]!]!;
-    for (const list of [this.keys, this.tests, this.classes, this.masks, this.texts, this.askedTexts] as unknown[][]) {
-      const before = [...list];
-      order.forEach((old, k) => (list[k] = before[old]));
-    }
-    this.keys.forEach((name, k) => this.index.set(name, k));
-    const exact = [...this.exact].map((old) => rank[old]!);
-    this.exact.clear();
-    for (const key of exact) this.exact.add(key);
-    const onNodes = [...this.onNodes];
-    this.onNodes.clear();
-    for (const [old, values] of onNodes) this.onNodes.set(rank[old]!, values);
-    let text = '';
-    this.keys.forEach((name, k) => {
-      const onNodes = [...(this.onNodes.get(k) ?? [])].sort().join('\u0001');
-      const unasked = [...this.tests[k]!.keys()].filter((each) => !this.askedTexts[k]!.has(each));
-      text += `${name}${this.exact.has(k) ? '!' : ''}${onNodes}${[...this.tests[k]!.keys()].sort().join('\u0001')}\u0002`;
-      if (unasked.length > 0) text += `${unasked.sort().join('\u0001')}\u0004`;
+    const isOfOthers = ({ name }: LabelKey): number => (ofNewNodes.has(name) ? 0 : 1);
+    const before = [...this.keys];
+    this.all.sort((a, b) => isOfOthers(a) - isOfOthers(b) || compareText(a.name, b.name));
+    this.newNodeKeyCount = this.all.filter((each) => isOfOthers(each) === 0).length;
+    this.all.forEach(({ name }, k) => {
+      this.keys[k] = name;
+      this.index.set(name, k);
     });
-    return text;
+    for (const { keys } of this.constraints.values())
+      for (let i = 0; i < keys.length; i++) keys[i] = this.index.get(before[keys[i]!]!)!;
+    return this.all.map(keyText).join('\u0002');
   }
 
   /** The keys of labels that new nodes may have; these have the lowest indices. */
@@ -195,12 +181,18 @@ export class KeySpace {
   /** Values in constraints on `key`; for bounds also the adjacent numbers. */
   mentioned(key: number): Set<string> {
     const values = new Set<string>();
-    for (const { values: named, gte, lte } of this.tests[key]!.values()) {
+    for (const { values: named, gte, lte } of this.all[key]!.tests.values()) {
       for (const value of named) values.add(value);
       for (const bound of [gte, lte]) if (bound !== undefined) for (const n of around(bound)) values.add(n);
     }
     return values;
   }
+}
+
+function keyText({ name, isExact, onNodes, tests, asked }: LabelKey): string {
+  const sorted = (texts: Iterable<string>): string => [...texts].sort().join('\u0001');
+  const unasked = [...tests.keys()].filter((each) => !asked.has(each));
+  return [`${name}${isExact ? '!' : ''}`, sorted(onNodes), sorted(tests.keys()), sorted(unasked)].join('\u0004');
 }
 
 const around = (bound: bigint): string[] => [bound - 1n, bound, bound + 1n].filter((n) => n >= 0n).map(String);

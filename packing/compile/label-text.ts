@@ -1,3 +1,4 @@
+import type { LabelSelector } from '../../api/kubernetes.js';
 import { lookUp } from '../../core/own.js';
 type Labels = Readonly<Record<string, string>>;
 
@@ -34,4 +35,10 @@ export function hasSameLabels(a: Labels | undefined, b: Labels | undefined, keys
   for (const key in a) if (lookUp(a, key) !== lookUp(b, key) && counting.has(key)) return false;
   for (const key in b) if (lookUp(a, key) === undefined && counting.has(key)) return false;
   return true;
+}
+
+/** The label keys that a selector refers to. */
+export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
+  if (selector?.matchLabels !== undefined) for (const key in selector.matchLabels) into.add(key);
+  if (selector?.matchExpressions !== undefined) for (const { key } of selector.matchExpressions) into.add(key);
 }

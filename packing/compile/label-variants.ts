@@ -2,9 +2,8 @@ import { isOpen } from '../requirements/requirement.js';
 import type { Tests } from './catalogue-terms.js';
 import { undecidedKeys } from './high-cardinality-keys.js';
 import type { KeySpace } from './key-space.js';
-import type { LabelCandidate } from './label-choices.js';
 import type { Pool } from './pools.js';
-import type { ValueChoices } from './value-choices.js';
+import type { LabelCandidate, ValueChoices } from './value-choices.js';
 
 /** Maximum number of profiles for domains of NodePools that no pod of the pass tolerates. */
 const mostDomainProfiles = 20_000;

@@ -14,24 +14,18 @@ export function rulingPolicy(
   pool: NodePool,
   policies: readonly DisruptionPolicy[] | undefined,
 ): DisruptionPolicy | undefined {
-  if (policies === undefined || policies.length === 0) return undefined;
-  return inOrder(policies).find(
-    ({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels),
-  );
+  let ruling: DisruptionPolicy | undefined;
+  for (const policy of policies ?? []) {
+    const { nodePoolSelector: selector } = policy.spec;
+    if (selector !== undefined && !selects(selector, pool.metadata.labels)) continue;
+    if (ruling === undefined || precedes(policy, ruling)) ruling = policy;
+  }
+  return ruling;
 }
 
-const ordered = new WeakMap<readonly DisruptionPolicy[], readonly DisruptionPolicy[]>();
-
-/** In order of precedence; sorted once for all NodePools. */
-function inOrder(policies: readonly DisruptionPolicy[]): readonly DisruptionPolicy[] {
-  let known = ordered.get(policies);
-  if (known === undefined) {
-    known = [...policies].sort(
-      (a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)),
-    );
-    ordered.set(policies, known);
-  }
-  return known;
+function precedes(a: DisruptionPolicy, b: DisruptionPolicy): boolean {
+  const heavier = (a.spec.weight ?? 0) - (b.spec.weight ?? 0);
+  return heavier > 0 || (heavier === 0 && compareText(nameOf(a), nameOf(b)) < 0);
 }
 
 /**

@@ -31,17 +31,6 @@ const readyLabels = { [labels.registered]: 'true', [labels.initialized]: 'true' 
  */
 export const newNodeLabels: Readonly<Record<string, string>> = { ...readyLabels, [labels.hostname]: ' ' };
 
-/** Whether the node belongs to a NodePool. */
-function isManagedNode({
-  claim,
-  labels: own,
-}: {
-  claim?: NodeClaim | undefined;
-  labels: CompiledNode['labels'];
-}): boolean {
-  return claim !== undefined || labels.nodePool in own;
-}
-
 const offeringKeys = [labels.nodePool, labels.instanceType, labels.zone, labels.capacityType] as const;
 
 /**
@@ -88,7 +77,7 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
 function nodeView(node: Node, claim: NodeClaim | undefined, removed: ReadonlySet<string> | undefined): CompiledNode {
   const name = nameOf(node);
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
-  const isManaged = isManagedNode({ claim, labels: own });
+  const isManaged = claim !== undefined || labels.nodePool in own;
   const initialized = !isManaged || own[labels.initialized] === 'true';
   // Before registration the Node lacks some labels and taints: use the NodeClaim's.
   const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;

@@ -9,7 +9,7 @@ import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { doesNotExist, single, type Requirement } from '../requirements/requirement.js';
+import { doesNotExist, freshValue, single, type Requirement } from '../requirements/requirement.js';
 import {
   impossibleKey,
   join,
@@ -20,7 +20,6 @@ import {
   type Requirements,
 } from '../requirements/requirements.js';
 import { inCanonicalOrder } from './catalogue-order.js';
-import { freshValue } from './fresh-value.js';
 import { untolerated } from '../../core/taints.js';
 import { nameOf } from '../../core/names.js';
 

@@ -44,9 +44,11 @@ function sortsOf(rows: readonly Row[]): { readonly sort: Int32Array; readonly ex
   return { sort, examples };
 }
 
-/** The position of each row in the order, with equal rows sharing one. A native sort by price first leaves few ties. */
+/** The position of each row in the order, with equal rows sharing one. */
 function placesOf(rows: readonly Row[]): Int32Array {
-  const order = inOrder(rows);
+  const prices = Float64Array.from(rows, ({ offering }) => offering.price);
+  const order = Int32Array.from(rows, (_, i) => i);
+  order.sort((a, b) => prices[a]! - prices[b]! || compareNames(rows[a]!, rows[b]!));
   const place = new Int32Array(rows.length);
   let last = -1;
   order.forEach((row, k) => {
@@ -59,25 +61,6 @@ function placesOf(rows: readonly Row[]): Int32Array {
     place[row] = last;
   });
   return place;
-}
-
-function inOrder(rows: readonly Row[]): Int32Array {
-  const prices = Float64Array.from(rows, ({ offering }) => offering.price).sort();
-  const start = new Map<number, number>();
-  for (let k = 0; k < prices.length; k++) if (k === 0 || prices[k] !== prices[k - 1]) start.set(prices[k]!, k);
-  const order = new Int32Array(rows.length);
-  const next = new Map(start);
-  for (let i = 0; i < rows.length; i++) {
-    const { price } = rows[i]!.offering;
-    const at = next.get(price)!;
-    order[at] = i;
-    next.set(price, at + 1);
-  }
-  for (const [price, from] of start) {
-    const to = next.get(price)!;
-    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareNames(rows[a]!, rows[b]!));
-  }
-  return order;
 }
 
 function compareNames(a: Row, b: Row): number {

@@ -1,11 +1,19 @@
 import { compareText } from '../../core/text.js';
-import { accepts, isEmptyRequirement, type Requirement } from '../requirements/requirement.js';
-import { freshValue } from './fresh-value.js';
-import { mostDomains, type KeySpace } from './key-space.js';
-import { LabelChoices, type LabelCandidate, type LabelChoice } from './label-choices.js';
+import { accepts, freshValue, isEmptyRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import { mostDomains, type Constraint, type KeySpace } from './key-space.js';
+import { canonicalText } from '../requirements/requirements.js';
 import type { Tests } from './catalogue-terms.js';
 
 export const anyValue: Requirement = { complement: true, values: [], absent: true };
+
+/** A value that a label may get; undefined if the node may lack it. */
+export interface LabelCandidate {
+  readonly value: string | undefined;
+  readonly valueClass: number;
+}
+
+/** The chosen values by key; keys with their first candidate are omitted. */
+type LabelChoice = ReadonlyMap<number, LabelCandidate>;
 
 /** Possible values of a label, one for each class of values, with a number that identifies these classes. */
 interface Candidates {
@@ -20,7 +28,8 @@ export class ValueChoices {
   private readonly classesNumbers = new Map<string, number>();
   /** Cached by the possible choices. */
   private readonly asked = new Map<string, readonly LabelChoice[]>();
-  private choices: LabelChoices | undefined;
+  /** Constraints of pending pods, in an order that does not depend on the input. */
+  private constraints: readonly Constraint[] | undefined;
 
   constructor(
     private readonly space: KeySpace,
@@ -77,21 +86,57 @@ export class ValueChoices {
     return keys.map((key) => this.of(key, joint.get(key)!).list);
   }
 
-  /** If there are too many combinations: those that pods require, at most `most`. */
+  /**
+   * If there are too many combinations, those that pods require, at most `most`: first the default, then one for each
+   * constraint, then one for each value.
+   */
   askedOf(keys: readonly number[], joint: Tests, most: number): readonly LabelChoice[] {
-    const candidates = this.ofEach(keys, joint);
-    // Values that only DaemonSets distinguish are not choices of pods.
-    const isOpen = (key: number, list: readonly LabelCandidate[]): boolean =>
-      list.length > 1 && this.space.isAsked(key);
-    const open = new Map(
-      keys.map((key, i) => [key, candidates[i]!] as const).filter(([key, list]) => isOpen(key, list)),
-    );
-    const text = [...open.keys()].map((key) => `${key}:${this.of(key, joint.get(key)!).number}`).join();
-    let found = this.asked.get(text);
-    if (found === undefined) {
-      this.choices ??= new LabelChoices(this.space.askedConstraints);
-      this.asked.set(text, (found = this.choices.asked(open, most)));
+    const open = new Map<number, readonly LabelCandidate[]>();
+    let text = '';
+    for (const key of keys) {
+      const { list, number } = this.of(key, joint.get(key)!);
+      // Values that only DaemonSets distinguish are not choices of pods.
+      if (list.length <= 1 || !this.space.isAsked(key)) continue;
+      open.set(key, list);
+      text += `${key}:${number} `;
     }
+    let found = this.asked.get(text);
+    if (found === undefined) this.asked.set(text, (found = this.chosenFrom(open, most)));
     return found;
   }
+
+  private chosenFrom(open: ReadonlyMap<number, readonly LabelCandidate[]>, most: number): readonly LabelChoice[] {
+    const choices = new Map<string, LabelChoice>([['', new Map()]]);
+    const add = (choice: LabelChoice): void => {
+      const text = [...choice].map(([key, { valueClass }]) => `${key}=${valueClass}`).join();
+      if (choices.size < most && !choices.has(text)) choices.set(text, choice);
+    };
+    this.constraints ??= [...this.space.askedConstraints]
+      .map((each) => ({ each, text: canonicalText(each.requirements) }))
+      .sort((a, b) => compareText(a.text, b.text))
+      .map(({ each }) => each);
+    for (const constraint of this.constraints) {
+      if (choices.size >= most) break;
+      const choice = choiceOf(constraint, open);
+      if (choice !== undefined) add(choice);
+    }
+    for (const [key, candidates] of open) for (const each of candidates.slice(1)) add(new Map([[key, each]]));
+    return [...choices.values()];
+  }
+}
+
+/** For each key of the constraint the first candidate that satisfies it; undefined if none does. */
+function choiceOf(
+  { keys, tests }: Constraint,
+  open: ReadonlyMap<number, readonly LabelCandidate[]>,
+): LabelChoice | undefined {
+  const chosen: (readonly [number, LabelCandidate])[] = [];
+  for (const [i, key] of keys.entries()) {
+    const candidates = open.get(key);
+    if (candidates === undefined) continue;
+    const found = candidates.find(({ value }) => satisfiedBy(tests[i]!, value));
+    if (found === undefined) return undefined;
+    if (found !== candidates[0]) chosen.push([key, found]);
+  }
+  return new Map(chosen.sort(([a], [b]) => a - b));
 }

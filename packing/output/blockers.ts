@@ -12,13 +12,13 @@ import { holdsOne, portsFree } from '../compile/offers.js';
 import { newNodeLabels } from '../compile/nodes.js';
 import { contradictoryKey, type Asked, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/taints.js';
-import type { Profile, Universe } from '../compile/universe.js';
+import type { Profile } from '../compile/universe.js';
 import { askerOf, contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
 import { keyKeepingOut, whyNoInstanceType } from './pool-types.js';
-import { offeringTest, unavailableBlocker } from './unavailable.js';
+import { offeringTest, unavailableBlocker, type OfferingTest } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
-import { probableLabel } from './known-keys.js';
+import { probableKey } from '../requirements/typo.js';
 import {
   describeRequirement,
   intersect,
@@ -58,8 +58,10 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
   if (invalid !== undefined) {
     return [{ reason: 'Invalid', subject: invalid.subject, message: `${invalid.subject}: ${invalid.message}` }];
   }
-  const blockers = compiled.pools.map((pool) => poolBlocker(context, podClass, pool, topology));
-  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  const profiles = new Map(compiled.pools.map((pool): [Pool, Profile[]] => [pool, []]));
+  for (const profile of compiled.universe.profiles) profiles.get(profile.pool)!.push(profile);
+  const blockers = [...profiles].map((own) => poolBlocker(context, podClass, own, topology));
+  const level = lastLevel(compiled, podClass);
   for (const skipped of compiled.skippedPools) {
     const { name, message } = skipped;
     const unfit =
@@ -75,23 +77,6 @@ function noPoolText({ input: { objects } }: Compiled): string {
   const names = objects.nodePools.map(nameOf).sort(compareText);
   if (names.length === 0) return 'there is no NodePool to launch a node from';
   return `there is no NodePool that launches nodes for pods: static ones (${listedNames(names)}) keep spec.replicas nodes`;
-}
-
-const profileLists = new WeakMap<Universe, ReadonlyMap<Pool, readonly Profile[]>>();
-
-/** The profiles of the pool, cached for all classes. */
-function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
-  let lists = profileLists.get(universe);
-  if (lists === undefined) {
-    const fresh = new Map<Pool, Profile[]>();
-    for (const profile of universe.profiles) {
-      const there = fresh.get(profile.pool);
-      if (there === undefined) fresh.set(profile.pool, [profile]);
-      else there.push(profile);
-    }
-    profileLists.set(universe, (lists = fresh));
-  }
-  return lists.get(pool) ?? [];
 }
 
 /**
@@ -156,22 +141,25 @@ function unknownLabel(
   for (const [label, asked] of constraints.at(-1)?.requirements ?? []) {
     const isOpen = compiled.wellKnown.has(label) || lookUp(newNodeLabels, label) !== undefined;
     if (isOpen || requirements.has(label) || satisfiedBy(asked, undefined)) continue;
-    const asker = askerOf(compiled, podClass, label);
-    return { nodePool, ...labelCause(compiled, label, { asked, asker, lacking: undefined }) };
+    return { nodePool, ...labelCause(compiled, podClass, label, { asked, lacking: undefined }) };
   }
   return undefined;
 }
 
-function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
+function poolBlocker(
+  context: BlockerContext,
+  podClass: PodClass,
+  [pool, own]: readonly [Pool, readonly Profile[]],
+  topology: KnownTopology,
+): Blocker {
   const { compiled } = context;
   const nodePool = pool.name;
-  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  const level = lastLevel(compiled, podClass);
   const unfit = whyNotFor(compiled, level, pool);
   if (unfit?.subject === labels.nodePool) return unfit;
   const why = podClass.shape.refused?.pools.get(nodePool);
   if (why !== undefined) return { nodePool, reason: 'NotReady', message: why };
   if (unfit !== undefined) return unfit;
-  const own = profilesOf(compiled.universe, pool);
   if (own.length === 0) {
     const clash = clashBlocker(compiled, podClass, level, pool);
     if (clash !== undefined) return clash;
@@ -184,11 +172,16 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   }
   const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
   if (matching.length === 0) {
-    return unavailableBlocker(level, pool, compiled.wellKnown) ?? requirementBlocker(compiled, podClass, pool, own);
+    return (
+      unavailableBlocker(level, pool, compiled.wellKnown) ?? {
+        nodePool,
+        ...unmetCause(compiled, podClass, own, { pool, tests: [], who: 'no instance type' }),
+      }
+    );
   }
   const free = matching.filter((profile) => portsFree(compiled.offers.of(profile), podClass.shape.hostPorts));
   if (free.length === 0) {
-    return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
+    return { nodePool, ...portTaken };
   }
   const { feasibility } = context;
   const conflicts = free.map((profile) => feasibility.daemonConflict(podClass.shape, level, profile));
@@ -203,6 +196,8 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     topology,
   );
 }
+
+export const portTaken: Cause = { reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
 
 function noTypeText({ object, types }: Pool, wellKnown: ReadonlySet<string>): string {
   const key = contradictoryKey(object);
@@ -236,7 +231,7 @@ function roomBlocker(
   const { pool } = free[0]!;
   const nodePool = pool.name;
   const demand = feasibility.demand(podClass);
-  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  const level = lastLevel(compiled, podClass);
   const isVaried = feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool);
   const isHeld = free.some((profile) => holdsOne(compiled.offers.of(profile), demand));
   if (!isVaried || !isHeld) {
@@ -271,62 +266,63 @@ function clashBlocker(
   const key = keys.at(-1);
   if (key === undefined || keys.includes(undefined)) return undefined;
   const asker = askerOf(compiled, podClass, key);
-  return clashOn(key, name, {
-    given: requirements.get(key)!,
-    asked: constraints.at(-1)!.requirements.get(key)!,
-    asker,
-  });
+  const asked = constraints.at(-1)!.requirements.get(key)!;
+  return { nodePool: name, ...clashOn(key, { given: requirements.get(key)!, asked, asker }) };
 }
 
 function clashOn(
   label: string,
-  nodePool: string,
   { given, asked, asker }: { readonly given: Requirement; readonly asked: Requirement; readonly asker: string },
-): Blocker {
+): Cause {
   const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and ${asker} for ${label} ${describeRequirement(asked)}`;
-  return { nodePool, reason: 'Requirements', subject: label, message };
+  return { reason: 'Requirements', subject: label, message };
 }
 
-function requirementBlocker(
+/**
+ * The first requirement of the pods that neither a profile satisfies nor one of these unavailable offerings; `who`: the
+ * types, as subject of the sentence.
+ */
+export function unmetCause(
   compiled: Compiled,
   podClass: PodClass,
-  { name, requirements }: Pool,
   profiles: readonly Profile[],
-): Blocker {
-  const constraint = compiled.levelsByShape[podClass.shape.index]!.at(-1)!.constraints.at(-1);
-  if (constraint === undefined) return { nodePool: name, ...contradiction(compiled, podClass) };
+  { pool, tests, who }: { readonly pool?: Pool; readonly tests: readonly OfferingTest[]; readonly who: string },
+): Cause {
+  const constraint = lastLevel(compiled, podClass).constraints.at(-1);
+  if (constraint === undefined) return contradiction(compiled, podClass);
   for (const [i, key] of constraint.keys.entries()) {
-    const test = constraint.tests[i]!;
-    if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
+    const asked = constraint.tests[i]!;
     const label = compiled.space.keys[key]!;
-    const given = requirements.get(label);
-    const asker = askerOf(compiled, podClass, label);
-    if (given !== undefined && isImpossible(intersect(given, test)))
-      return clashOn(label, name, { given, asked: test, asker });
-    const isKnown = profiles.some(({ values }) => values[key] !== undefined);
-    const lacking = isKnown ? 'no instance type has' : undefined;
-    return { nodePool: name, ...labelCause(compiled, label, { asked: test, asker, lacking }) };
+    if (profiles.some(({ values }) => satisfiedBy(asked, values[key]))) continue;
+    if (tests.some((allows) => allows(label, asked))) continue;
+    const given = pool?.requirements.get(label);
+    if (pool !== undefined && given !== undefined && isImpossible(intersect(given, asked)))
+      return clashOn(label, { given, asked, asker: askerOf(compiled, podClass, label) });
+    const isKnown =
+      profiles.some(({ values }) => values[key] !== undefined) || tests.some((allows) => allows(label, anyValue));
+    return labelCause(compiled, podClass, label, { asked, lacking: isKnown ? `${who} has` : undefined });
   }
-  return {
-    nodePool: name,
-    reason: 'Requirements',
-    message: 'no instance type satisfies all requirements of the pod together',
-  };
+  return { reason: 'Requirements', message: `${who} satisfies all requirements of the pod together` };
 }
+
+const anyValue: Requirement = { complement: true, values: [], absent: false };
+
+/** The level without preferences: what keeps pods of the class from every node. */
+export const lastLevel = ({ levelsByShape }: Compiled, { shape }: PodClass): Level =>
+  levelsByShape[shape.index]!.at(-1)!;
 
 /**
  * A label that the pod requests and no type offers; `lacking` starts the sentence if types have the label with other
  * values.
  */
-export function labelCause(
-  { wellKnown, pools }: Compiled,
+function labelCause(
+  compiled: Compiled,
+  podClass: PodClass,
   label: string,
-  {
-    asked,
-    asker,
-    lacking,
-  }: { readonly asked: Requirement; readonly asker: string; readonly lacking: string | undefined },
+  { asked, lacking }: { readonly asked: Requirement; readonly lacking: string | undefined },
 ): Cause {
+  const { wellKnown } = compiled;
+  const asker = askerOf(compiled, podClass, label);
   const wanted = `${label} ${describeRequirement(asked)}`;
   const cause = (message: string): Cause => ({ reason: 'Requirements', subject: label, message });
   if (lookUp(newNodeLabels, label) !== undefined) {
@@ -340,10 +336,23 @@ export function labelCause(
   if (restrictedLabel(label, [...wellKnown]) !== undefined) {
     return cause(`label ${label} is reserved, and no NodePool may define it; ${asker} asks for ${wanted}`);
   }
-  const meant = probableLabel(label, wellKnown, pools);
+  const meant = meantBy(compiled, label);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
   const unknown = cause(`label ${label} is not known here${hint}; ${asker} asks for ${wanted}`);
   return meant === undefined ? unknown : { ...unknown, didYouMean: meant };
+}
+
+/** By NodePools, then by unknown label key: the known key that was probably meant. */
+const meantKeys = new WeakMap<readonly Pool[], Map<string, string | undefined>>();
+
+function meantBy({ wellKnown, pools }: Compiled, label: string): string | undefined {
+  const known = meantKeys.get(pools) ?? new Map<string, string | undefined>();
+  meantKeys.set(pools, known);
+  if (!known.has(label)) {
+    const keys = pools.flatMap(({ requirements }) => [...requirements.keys()]);
+    known.set(label, probableKey(label, new Set([...wellKnown, ...keys])));
+  }
+  return known.get(label);
 }
 
 function resourceBlocker(

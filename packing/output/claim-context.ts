@@ -1,5 +1,4 @@
 import type { Compiled } from '../compile/compiled.js';
-import type { Launchable } from '../compile/launchables.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PlannedClaim } from '../types.js';
@@ -15,16 +14,4 @@ export interface ClaimContext {
   readonly limits: readonly PoolLimit[];
   /** If given, claims that differ only in their pods are described once. */
   readonly described?: Map<string, ClaimDescription | undefined>;
-}
-/** The distinct entries of the types' lists, in order. Most types share the list object of the type before. */
-export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
-  const found = new Set<T>();
-  let last: readonly T[] | undefined;
-  for (const one of listed) {
-    const list = listOf(one);
-    if (list === last) continue;
-    last = list;
-    for (const each of list) found.add(each);
-  }
-  return found;
 }

@@ -1,11 +1,11 @@
 import { labels } from '../../api/labels.js';
 import { lookUp } from '../../core/own.js';
 import type { Compiled } from '../compile/compiled.js';
-import { freshValue } from '../compile/fresh-value.js';
 import { newNodeKeys } from '../compile/high-cardinality-keys.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import type { Row } from '../compile/universe.js';
 import {
+  freshValue,
   single,
   type Requirement,
   requirementOf,
@@ -15,7 +15,6 @@ import {
 } from '../requirements/requirement.js';
 import { type Requirements, writeRequirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
-import { distinct } from './claim-context.js';
 import type { Listing } from './listing.js';
 
 interface WrittenRequirements {
@@ -36,7 +35,7 @@ export function writtenRequirements(
   { listed, short }: Listing,
 ): WrittenRequirements {
   const { pool } = row.profile;
-  const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
+  const offered = new Set(listed.flatMap(({ capacityTypes }) => capacityTypes));
   offered.delete('');
   const defined = newNodeKeys(compiled.wellKnown, [pool]);
   const requirements = new Map([...joint].filter(([key]) => defined.has(key)));

@@ -2,14 +2,12 @@ import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/quantities.js';
-import { sortFew } from '../sort-few.js';
 import { attachPrefix } from '../compile/attach-limits.js';
 import { shunnedText, type Launchable, type Launchables } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limits.js';
 import type { OpenClaim } from '../place/open-claim.js';
-import type { Member } from '../place/part.js';
 import { single } from '../requirements/requirement.js';
 import type { PlannedClaim } from '../types.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
@@ -17,8 +15,8 @@ import { whyOf } from './why.js';
 import { writtenRequirements } from './claim-requirements.js';
 import { candidatesFor, constraintsOf, pinsOf, shunnedProfiles } from './claim-candidates.js';
 import { reservationsListed, spareReservations } from './spare-reservations.js';
-import { distinct, type ClaimContext, type ClaimDescription } from './claim-context.js';
-import { nameOf, fullName } from '../../core/names.js';
+import type { ClaimContext, ClaimDescription } from './claim-context.js';
+import { fullName } from '../../core/names.js';
 
 /**
  * Writes a claim: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every
@@ -41,30 +39,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
 function withPods(description: ClaimDescription | undefined, { members }: OpenClaim): PlannedClaim | undefined {
   if (description === undefined) return undefined;
   const { nodePool, ...rest } = description;
-  return { nodePool, pods: podNames(members), ...rest };
-}
-
-/**
- * Sorted names. Pods of a class mostly are sorted already, and most claims hold pods of one namespace: only names are
- * compared then.
- */
-function podNames(members: readonly Member[]): string[] {
-  const { namespace } = members[0]!.podClass.shape;
-  if (members.some(({ podClass }) => podClass.shape.namespace !== namespace)) {
-    return members.flatMap(({ pods }) => pods.map(fullName)).sort(compareText);
-  }
-  const names: string[] = [];
-  let isSorted = true;
-  for (const { pods } of members) {
-    for (const pod of pods) {
-      const name = nameOf(pod);
-      if (isSorted && names.length > 0 && name < names[names.length - 1]!) isSorted = false;
-      names.push(name);
-    }
-  }
-  if (!isSorted) sortFew(names, compareText);
-  for (let k = 0; k < names.length; k++) names[k] = `${namespace}/${names[k]!}`;
-  return names;
+  return { nodePool, pods: members.flatMap(({ pods }) => pods.map(fullName)).sort(compareText), ...rest };
 }
 
 /** What determines the description of a claim, as text. */
@@ -244,7 +219,7 @@ function annotationsOf(listed: readonly Launchable[], relaxed: boolean): Record<
 }
 
 function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: readonly Launchable[]): Resources {
-  const overheads = distinct(listed, ({ overheads: own }) => own);
+  const overheads = new Set(listed.flatMap(({ overheads: own }) => own));
   const requests: Record<string, number> = {};
   for (let d = 0; d < usage.length; d++) {
     const resource = compiled.dimensions.names[d]!;

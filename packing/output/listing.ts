@@ -48,42 +48,40 @@ const noneShort: ReadonlyMap<string, number> = new Map();
 
 /** Prefers types with a value that the chosen types lack, then the cheapest; the result is sorted by price. */
 function varied(fitting: readonly Launchable[], rules: readonly MinValuesRule[], most: number): Launchable[] {
-  const chosen = new Set<Launchable>(fitting.slice(0, 1));
-  for (const rule of rules) {
-    const values = distinctValues([...chosen].map(typeOf), rule);
-    for (const candidate of fitting) {
-      if (values.size >= rule.atLeast || chosen.size === most) break;
-      const brings = valuesOf(candidate.type, rule).filter((value) => !values.has(value));
-      if (brings.length === 0) continue;
-      chosen.add(candidate);
-      for (const value of brings) values.add(value);
-    }
-  }
+  const chosen = new Set(needed(fitting.slice(0, 1), fitting, rules, most));
   for (const candidate of fitting) if (chosen.size < most) chosen.add(candidate);
   return fitting.filter((candidate) => chosen.has(candidate));
 }
 
-/** The fewest types that meet the `minValues` of the NodePool, cheapest first. */
+/** The fewest types that meet the `minValues` of the NodePool, at the least `cost`. */
 export function neededTypes(
   listed: readonly Launchable[],
   pool: Requirements,
   cost: (type: InstanceType) => number,
 ): InstanceType[] {
-  const types = listed
-    .map(({ type }) => ({ type, cost: cost(type) }))
-    .sort((a, b) => a.cost - b.cost)
-    .map(({ type }) => type);
-  const needed = new Set<InstanceType>();
-  for (const rule of minValuesRulesOf(pool)) {
-    const values = distinctValues(needed, rule);
-    for (const type of types) {
-      if (values.size >= rule.atLeast) break;
-      const brought = valuesOf(type, rule).filter((value) => !values.has(value));
-      if (brought.length > 0) needed.add(type);
+  const costs = new Map(listed.map((each) => [each, cost(each.type)]));
+  const ordered = [...listed].sort((a, b) => costs.get(a)! - costs.get(b)!);
+  return needed([], ordered, minValuesRulesOf(pool), Infinity).map(typeOf);
+}
+
+/** The first types, and of the candidates those with a value that a rule still lacks; at most `most`. */
+function needed(
+  first: readonly Launchable[],
+  candidates: readonly Launchable[],
+  rules: readonly MinValuesRule[],
+  most: number,
+): Launchable[] {
+  const chosen = new Set(first);
+  for (const rule of rules) {
+    const values = distinctValues([...chosen].map(typeOf), rule);
+    for (const candidate of candidates) {
+      if (values.size >= rule.atLeast || chosen.size === most) break;
+      const brought = valuesOf(candidate.type, rule).filter((value) => !values.has(value));
+      if (brought.length > 0) chosen.add(candidate);
       for (const value of brought) values.add(value);
     }
   }
-  return [...needed];
+  return [...chosen];
 }
 
 function holds(capacity: Float64Array, usage: Float64Array): boolean {

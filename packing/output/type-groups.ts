@@ -9,10 +9,10 @@ import { portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import { describeRequirement } from '../requirements/requirement.js';
 import type { Blocker, Cause, TypesExplanation } from '../types.js';
-import { labelCause } from './blockers.js';
-import { askerOf, contradiction } from './shortfalls.js';
+import { lastLevel, portTaken, unmetCause } from './blockers.js';
+import { keyKeepingOut } from './pool-types.js';
 import { fixedKind, grouped } from './type-findings.js';
 import type { FindingKind, TypeFinding } from './type-findings.js';
 import { isAllowed, offeringTest, triedAgain, offeringValueOf, type OfferingTest } from './unavailable.js';
@@ -63,7 +63,7 @@ export class TypeExplainer {
 
   /** `blockers`: those of the class, by pool. */
   explain(podClass: PodClass, blockers: readonly Blocker[]): TypesExplanation {
-    const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+    const level = lastLevel(this.compiled, podClass);
     const nodePools = this.compiled.pools.map((pool) => {
       const blocker = blockers.find(({ nodePool }) => nodePool === pool.name)!;
       const query: TypesQuery = {
@@ -92,7 +92,7 @@ export class TypeExplainer {
     if (refused !== undefined) return { type, kind: refused };
     const { matches, free } = this.matchOf(query, inPool.profiles);
     if (!matches) return unavailable(query, inPool) ?? { type, kind: this.mismatch(query, inPool) };
-    if (free.length === 0) return { type, kind: portTaken };
+    if (free.length === 0) return { type, kind: portIsTaken };
     return this.shortage(query, inPool, free) ?? { type, kind: query.poolWide };
   }
 
@@ -146,33 +146,14 @@ export class TypeExplainer {
   }
 
   /** The first label that the pods require and no offering of the type has. */
-  private mismatch(query: TypesQuery, { profiles, excluded }: TypeInPool): FindingKind {
-    const { podClass, level, mismatches } = query;
+  private mismatch({ podClass, mismatches }: TypesQuery, { profiles, excluded }: TypeInPool): FindingKind {
     const tests = excluded.map(({ allows }) => allows);
-    if (level.constraints.length === 0) return fixedKind(contradiction(this.compiled, podClass));
-    if (tests.length > 0) return fixedKind(this.mismatchOf(query, profiles, tests));
+    const make = (): FindingKind =>
+      fixedKind(unmetCause(this.compiled, podClass, profiles, { tests, who: 'none of them' }));
+    if (tests.length > 0) return make();
     let kind = mismatches.get(profiles);
-    if (kind === undefined) mismatches.set(profiles, (kind = fixedKind(this.mismatchOf(query, profiles, tests))));
+    if (kind === undefined) mismatches.set(profiles, (kind = make()));
     return kind;
-  }
-
-  private mismatchOf(
-    { podClass, level }: TypesQuery,
-    profiles: readonly Profile[],
-    tests: readonly OfferingTest[],
-  ): Cause {
-    const constraint = level.constraints.at(-1)!;
-    for (const [i, key] of constraint.keys.entries()) {
-      const label = this.compiled.space.keys[key]!;
-      const asked = constraint.tests[i]!;
-      if (profiles.some(({ values }) => satisfiedBy(asked, values[key]))) continue;
-      if (tests.some((allows) => allows(label, asked))) continue;
-      const isKnown =
-        profiles.some(({ values }) => values[key] !== undefined) || tests.some((allows) => allows(label, anyValue));
-      const asker = askerOf(this.compiled, podClass, label);
-      return labelCause(this.compiled, label, { asked, asker, lacking: isKnown ? 'none of them has' : undefined });
-    }
-    return { reason: 'Requirements', message: 'none of them satisfies all requirements of the pod together' };
   }
 
   /** The first resource of which the type leaves too little for one pod. */
@@ -204,9 +185,10 @@ function refusal(
 ): FindingKind | undefined {
   const tests = type.offerings.map(testOf);
   if (tests.length === 0) return fixedKind({ reason: 'Offerings', message: 'none of their offerings is available' });
-  for (const [key, requirement] of requirements) {
-    if (tests.some((allows) => allows(key, requirement))) continue;
-    const message = `the requirements of the NodePool leave them out: ${key} ${describeRequirement(requirement)}`;
+  const key = keyKeepingOut(requirements, tests);
+  if (key !== undefined) {
+    const asked = `${key} ${describeRequirement(requirements.get(key)!)}`;
+    const message = `the requirements of the NodePool leave them out: ${asked}`;
     return fixedKind({ reason: 'Requirements', subject: key, message });
   }
   if (tests.some((allows) => isAllowed(requirements, allows))) return undefined;
@@ -227,9 +209,7 @@ function unavailable({ level }: TypesQuery, { type, excluded }: TypeInPool): Typ
   return { type, kind, offerings };
 }
 
-const anyValue: Requirement = { complement: true, values: [], absent: false };
-
-const portTaken = fixedKind({ reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' });
+const portIsTaken = fixedKind(portTaken);
 const noTypeHasAll = fixedKind({ reason: 'Resources', message: 'none of them has enough of every resource' });
 
 /** A blocker of the whole pool applies to each of its types. */

@@ -1,6 +1,5 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { namespacesOf } from '../compile/pod-namespaces.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import { Assigner } from '../place/assigner.js';
@@ -11,11 +10,10 @@ import { countedNodes, nodeStates, type NodeState } from '../place/node-states.j
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { rebalance } from '../place/rebalance.js';
-import { Groups } from '../topology/groups.js';
+import { groupsOf } from '../topology/groups.js';
 import { TopologyCounts } from '../topology/topology-counts.js';
 import { RuleBook } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
-import { Namespaces } from '../topology/selectors.js';
 import { mostPods } from '../refine/exact-search.js';
 import { Unplaced } from './unplaced.js';
 
@@ -53,8 +51,7 @@ export class WorkingPlan {
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
     this.limits = compiled.limits.map((limit) => ({ ...limit }));
-    const { objects } = compiled.input;
-    const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
+    const groups = groupsOf(compiled);
     this.book = new RuleBook(groups, compiled);
     this.feasibility = new Feasibility(compiled, this.book);
     const counted = countedNodes(compiled, this.nodes);

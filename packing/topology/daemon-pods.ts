@@ -1,6 +1,5 @@
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import type { Daemon } from '../compile/daemons.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
@@ -15,7 +14,6 @@ type PodRules = Readonly<
 
 /** A DaemonSet whose pods exclude other pods from every node they run on, and the rule that does. */
 export interface DaemonConflict {
-  readonly daemon: Daemon;
   readonly group: Group;
   readonly message: string;
 }
@@ -150,11 +148,8 @@ export class DaemonPods {
     if (this.identities.length === 0) return undefined;
     const unmet = rules.byDaemons.find((group) => !this.meets(group, profile));
     if (unmet !== undefined) {
-      return this.conflictWhere(
-        this.selectedBy(unmet)[0]!,
-        unmet,
-        (name) => `DaemonSet ${name}, whose pods its affinity wants, would not run there`,
-      );
+      const name = this.nameOf(this.selectedBy(unmet)[0]!);
+      return { group: unmet, message: `${name}, whose pods its affinity wants, would not run there` };
     }
     return this.conflictWith(rules, profile.values, this.runningOn(profile)) ?? this.crowded(rules, profile);
   }
@@ -162,23 +157,17 @@ export class DaemonPods {
   /** The same for anti-affinity only, where pods of these DaemonSets will run. */
   conflictWith(rules: PodRules, values: Profile['values'], running: readonly number[]): DaemonConflict | undefined {
     for (const d of running) {
-      const shunning = this.own[d]!.find((group) => rules.matched.includes(group) && this.hasKey(group, values));
-      if (shunning !== undefined) {
-        return this.conflictWhere(
-          d,
-          shunning,
-          (name) => `the anti-affinity of DaemonSet ${name}, whose pods would run there, keeps it away`,
-        );
+      const group = this.own[d]!.find((each) => rules.matched.includes(each) && this.hasKey(each, values));
+      if (group !== undefined) {
+        const message = `the anti-affinity of ${this.nameOf(d)}, whose pods would run there, keeps it away`;
+        return { group, message };
       }
     }
     for (const group of [...rules.hostAntiAffinity, ...rules.antiAffinity]) {
       const d = this.hasKey(group, values) ? this.selectedBy(group).find((each) => running.includes(each)) : undefined;
       if (d !== undefined) {
-        return this.conflictWhere(
-          d,
-          group,
-          (name) => `its anti-affinity keeps it away from DaemonSet ${name}, whose pods would run there`,
-        );
+        const message = `its anti-affinity keeps it away from ${this.nameOf(d)}, whose pods would run there`;
+        return { group, message };
       }
     }
     return undefined;
@@ -190,11 +179,8 @@ export class DaemonPods {
       const own = rules.matched.includes(group) ? 1 : 0;
       const there = d === undefined ? 0 : this.count(group, this.runningOn(profile));
       if (d !== undefined && there + own > group.maxSkew + this.leastOnHosts(group)) {
-        return this.conflictWhere(
-          d,
-          group,
-          (name) => `with the pods of DaemonSet ${name} its spread over ${labels.hostname} has no room`,
-        );
+        const message = `with the pods of ${this.nameOf(d)} its spread over ${labels.hostname} has no room`;
+        return { group, message };
       }
     }
     return undefined;
@@ -228,8 +214,7 @@ export class DaemonPods {
     return group.maxSkew + this.leastOnHosts(group) - most;
   }
 
-  private conflictWhere(d: number, group: Group, text: (name: string) => string): DaemonConflict {
-    const daemon = this.compiled.daemons[d]!;
-    return { daemon, group, message: text(daemon.name) };
+  private nameOf(daemon: number): string {
+    return `DaemonSet ${this.compiled.daemons[daemon]!.name}`;
   }
 }

@@ -1,13 +1,15 @@
 import type { LabelSelector, PodAffinityTerm, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { selects, normaliseKey } from '../../core/labels.js';
+import { namespaceOf } from '../../core/names.js';
+import type { Compiled } from '../compile/compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { untolerated } from '../../core/taints.js';
 import { labelText } from '../compile/label-text.js';
 import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
-import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
+import { chosenByAll, Namespaces, withLabelKeys, type Chosen } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 
 /** The namespace and labels of pods, which are all that selectors read. */
@@ -161,6 +163,13 @@ export class Groups {
     }
     return known;
   }
+}
+
+/** Without rules yet. */
+export function groupsOf({ labelKeys, input: { objects } }: Compiled): Groups {
+  const { pods, daemonSets = [], capacityBuffers = [] } = objects;
+  const mentioned = new Set([...pods, ...daemonSets, ...capacityBuffers].map(namespaceOf));
+  return new Groups(labelKeys, new Namespaces(objects.namespaces, mentioned));
 }
 
 /** A key that is equal for equal rules. */

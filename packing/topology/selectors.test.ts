@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
 import { chosenByAll, Namespaces, withLabelKeys, type Chosen } from './selectors.js';
-import { selectorKeys } from '../compile/selector-keys.js';
+import { selectorKeys } from '../compile/label-text.js';
 
 const web: LabelSelector = { matchLabels: { app: 'web' } };
 const only = (key: string, operator: 'In' | 'NotIn', ...values: string[]) => ({ key, operator, values });

@@ -150,7 +150,7 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   notApplicable(
     876,
     'some value of each',
-    'made-up values are those of packing/compile/fresh-value.ts (requirements/made-up-values)',
+    'made-up values are those of packing/requirements/requirement.ts (requirements/made-up-values)',
   ),
   notApplicable([[893, 915]], 'the text of each', "texts are the project's own"),
   same(
@@ -182,7 +182,7 @@ export const requirementCases: readonly ConformanceCase[] = about('requirement',
   notApplicable(
     [1066, 1072],
     'some value within bounds',
-    'made-up values are those of packing/compile/fresh-value.ts (requirements/made-up-values)',
+    'made-up values are those of packing/requirements/requirement.ts (requirements/made-up-values)',
   ),
   same(
     1078,
