@@ -5,7 +5,7 @@ import { messageOf } from '../core/error-message.js';
 import { nameOf } from '../core/names.js';
 
 /** Objects of one kind that can be left out one by one. */
-interface Group<I> {
+interface Removable<I> {
   readonly names: readonly string[];
   readonly kindOf: (index: number) => string;
   /** The input with only the first `count` of them. */
@@ -68,10 +68,10 @@ function culpritOf<I extends Objects>(
   first: (input: I) => unknown,
 ): { readonly kind: string; readonly name: string; readonly rest: I } | undefined {
   const probe = throws(first, input) ? first : run;
-  const whole = groupsOf(input);
+  const whole = removablesOf(input);
   let reduced = input;
   for (const [at, { kindOf, names, drop }] of whole.entries()) {
-    const { keep } = groupsOf(reduced)[at]!;
+    const { keep } = removablesOf(reduced)[at]!;
     const emptied = keep(0);
     if (throws(probe, emptied)) {
       reduced = emptied;
@@ -102,7 +102,7 @@ function throws<I>(run: (input: I) => unknown, input: I): boolean {
  * The most likely causes first: objects that users write without review. Instance types before the pools that buy them,
  * and inputs of a single pool before pools: without any type a pool cannot fail, and the pools would be blamed.
  */
-function groupsOf<I extends Objects>(input: I): readonly Group<I>[] {
+function removablesOf<I extends Objects>(input: I): readonly Removable<I>[] {
   const {
     pods,
     nodes = [],
@@ -117,31 +117,31 @@ function groupsOf<I extends Objects>(input: I): readonly Group<I>[] {
   const pending = pods.filter((pod) => !isBound(pod));
   const known = new Set(nodes.map(nameOf));
   return [
-    listGroup('Pod', pending, (kept) => withObjects({ pods: [...bound, ...kept] })),
-    typesGroup(input),
-    listGroup('NodeOverlay', nodeOverlays, (kept) => withObjects({ nodeOverlays: kept })),
-    listGroup('DisruptionPolicy', disruptionPolicies, (kept) => withObjects({ disruptionPolicies: kept })),
-    listGroup('NodePool', nodePools, (kept) => withObjects({ nodePools: kept })),
+    removableList('Pod', pending, (kept) => withObjects({ pods: [...bound, ...kept] })),
+    removableTypes(input),
+    removableList('NodeOverlay', nodeOverlays, (kept) => withObjects({ nodeOverlays: kept })),
+    removableList('DisruptionPolicy', disruptionPolicies, (kept) => withObjects({ disruptionPolicies: kept })),
+    removableList('NodePool', nodePools, (kept) => withObjects({ nodePools: kept })),
     ...Object.entries(lists).map(([kind, list]) =>
-      listGroup(kind, list as readonly KubernetesObject[], (kept) => withObjects({ [kind]: kept })),
+      removableList(kind, list as readonly KubernetesObject[], (kept) => withObjects({ [kind]: kept })),
     ),
     // A node is left out together with its pods: without them it would look empty.
-    listGroup('Node', nodes, (kept) => {
+    removableList('Node', nodes, (kept) => {
       const names = new Set(kept.map(nameOf));
       const isGone = (node: string): boolean => known.has(node) && !names.has(node);
       return withObjects({ nodes: kept, pods: pods.filter((pod) => !isGone(pod.spec.nodeName ?? '')) });
     }),
-    listGroup('NodeClaim', nodeClaims, (kept) => withObjects({ nodeClaims: kept })),
+    removableList('NodeClaim', nodeClaims, (kept) => withObjects({ nodeClaims: kept })),
   ];
 }
 
 const isBound = ({ spec }: Pod): boolean => (spec.nodeName ?? '') !== '';
 
-function listGroup<I, T extends KubernetesObject>(
+function removableList<I, T extends KubernetesObject>(
   kind: string,
   list: readonly T[],
   withList: (kept: readonly T[]) => I,
-): Group<I> {
+): Removable<I> {
   return {
     kindOf: (index) => list[index]?.kind ?? kind,
     names: list.map(({ metadata }) =>
@@ -153,7 +153,7 @@ function listGroup<I, T extends KubernetesObject>(
 }
 
 /** Instance types by name, in all catalogues. */
-function typesGroup<I extends Objects>(input: I): Group<I> {
+function removableTypes<I extends Objects>(input: I): Removable<I> {
   const names = [...new Set([...input.catalogues.values()].flat().map(({ name }) => name))];
   const withTypes = (kept: ReadonlySet<string>): I => ({
     ...input,

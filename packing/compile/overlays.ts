@@ -49,7 +49,7 @@ export function overlaying(
     .map(({ metadata: { name = '' }, spec }) => ({ name, spec, weight: spec.weight ?? 0 }))
     .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name))
     .map(readOverlay);
-  const groups = groupsOf(nodePools, catalogues, ordered);
+  const groups = poolsAlike(nodePools, catalogues, ordered);
   const conflicts = new Map<string, string>();
   for (const [o, overlay] of ordered.entries()) {
     const clash = firstClash(groups, overlay, o);
@@ -57,7 +57,7 @@ export function overlaying(
     else for (const group of groups) decide(group, overlay, group.matches[o]!);
   }
   const byPool = new Map(groups.flatMap((group) => group.pools.map((pool) => [pool, group] as const)));
-  const finished = new Map<Group, readonly InstanceType[]>();
+  const finished = new Map<PoolsAlike, readonly InstanceType[]>();
   const typesOf = (nodePool: string): readonly InstanceType[] => {
     const group = byPool.get(nodePool);
     if (group === undefined) return noTypes;
@@ -110,7 +110,7 @@ interface Decided {
 type Match = ReadonlyMap<number, readonly number[]>;
 
 /** NodePools of one catalogue in which each overlay selects the same. */
-interface Group {
+interface PoolsAlike {
   readonly types: readonly InstanceType[];
   readonly pools: string[];
   /** By index of the overlay. */
@@ -119,9 +119,13 @@ interface Group {
   readonly decided: Map<number, Decided>;
 }
 
-function groupsOf(nodePools: readonly NodePool[], catalogues: Catalogues, overlays: readonly Overlay[]): Group[] {
+function poolsAlike(
+  nodePools: readonly NodePool[],
+  catalogues: Catalogues,
+  overlays: readonly Overlay[],
+): PoolsAlike[] {
   const matchers = new Map<readonly InstanceType[], OverlayMatcher>();
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, PoolsAlike>();
   for (const pool of nodePools) {
     const name = nameOf(pool);
     const types = catalogues.get(name) ?? noTypes;
@@ -138,7 +142,7 @@ function groupsOf(nodePools: readonly NodePool[], catalogues: Catalogues, overla
 }
 
 /** The first value that another overlay of the same weight has set already, as text. */
-function firstClash(groups: readonly Group[], { weight, spec, amounts }: Overlay, o: number): string | undefined {
+function firstClash(groups: readonly PoolsAlike[], { weight, spec, amounts }: Overlay, o: number): string | undefined {
   for (const { types, pools, matches, decided } of groups) {
     for (const [t, offerings] of matches[o]!) {
       const known = decided.get(t);
@@ -157,7 +161,7 @@ function firstClash(groups: readonly Group[], { weight, spec, amounts }: Overlay
 }
 
 /** Sets the values that no overlay has set yet. */
-function decide({ types, decided }: Group, by: Overlay, match: Match): void {
+function decide({ types, decided }: PoolsAlike, by: Overlay, match: Match): void {
   const { spec, amounts } = by;
   const prices = spec.price !== undefined && namesTypes(spec.requirements);
   for (const [t, offerings] of match) {
@@ -181,7 +185,7 @@ export function adjusted(price: number, replacement: string | undefined, adjustm
   return Math.max(0, price * (1 + Number(adjustment.slice(0, -1)) / 100));
 }
 
-function withDecided({ types, decided }: Group): readonly InstanceType[] {
+function withDecided({ types, decided }: PoolsAlike): readonly InstanceType[] {
   if (decided.size === 0) return types;
   return types.map((type, t) => {
     const known = decided.get(t);
