@@ -10,7 +10,7 @@ import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import { comingAgain } from '../packing/compile/moved-pods.js';
 import type { ClusterObjects, PackingInput } from '../packing/types.js';
 import { packingInputOfFiles, type PlanOptions, toStderr } from './plan.js';
-import { asAtRest, leastSavingsOf } from './objects/at-rest.js';
+import { asAtRest, leastSavingsByPool } from './objects/at-rest.js';
 import { claimDocument } from './output/plan-json.js';
 import { excludedObjectsText } from './output/excluded-objects.js';
 import { counted, onOneLine } from '../core/text.js';
@@ -92,7 +92,11 @@ export function consolidationOfFiles(
   const objects = asAtRest(read.objects);
   const input = { ...read, objects };
   const started = performance.now();
-  const result = consolidateFleet({ ...input, spotToSpot: options.spotToSpot, leastSavings: leastSavingsOf(objects) });
+  const result = consolidateFleet({
+    ...input,
+    spotToSpot: options.spotToSpot,
+    leastSavings: leastSavingsByPool(objects),
+  });
   const totalMs = performance.now() - started;
   [...missingFrom(objects), ...resizedAmong(objects), ...problemsOf(objects, input.now)].forEach(warn);
   for (const name of takenNames(result, objects))

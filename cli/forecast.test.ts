@@ -8,7 +8,7 @@ import type { KubernetesObject, Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import { pod as podOf, runningNode } from '../test/cases/objects.js';
 import { forecastOf, forecastOfFiles, type ForecastOptions } from './forecast.js';
-import { forecastDocument, type Forecast } from './forecast/types.js';
+import { forecastDocument, forecastSchema, type Forecast } from './forecast/types.js';
 import { packingInputOfFiles, type PlanOptions } from './plan.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-forecast-'));
@@ -138,7 +138,7 @@ describe('stowage plan --with: the comment on a pull request', () => {
   test.each(Object.entries(changes))('that changes: %s', async (name, objects) => {
     const text = await printed({ with: [file(list(objects))] });
     expect(process.exitCode).toBe(3);
-    expect(text).toBe(readFileSync(`cli/forecast/testdata/${name}.md`, 'utf8'));
+    expect(text).toBe(readFileSync(`cli/forecast/testdata/${name}.txt`, 'utf8'));
   });
 });
 
@@ -342,6 +342,10 @@ test('drift is that of the operator: conditions of the cloud stay, and those of 
   const { found: answer } = await forecastOf(snapshot, { with: [path] });
   expect(answer.drifted).toEqual([{ pool: 'default', reason: 'RequirementsDrifted', nodes: ['node-c1', 'node-c2'] }]);
   expect(answer.noLongerDrifted).toEqual([]);
+});
+
+test('the published schema is the one of this version (npm run generate -- forecast)', () => {
+  expect(JSON.parse(readFileSync('docs/forecast.schema.json', 'utf8'))).toEqual(forecastSchema());
 });
 
 test('what the fixtures apply is what the API server accepts', () => {

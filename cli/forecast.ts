@@ -3,10 +3,10 @@ import type { KubernetesObject } from '../api/kubernetes.js';
 import type { NodeClass } from '../cloud/port.js';
 import { compareText } from '../core/text.js';
 import { exitStatus, UsageError } from './exit.js';
-import { applied, type RemovedObject, titleOf } from './forecast/apply.js';
+import { applied, type RemovedObject, objectTitle } from './forecast/apply.js';
 import { forecast } from './forecast/forecast.js';
 import { forecastMarkdown, forecastText } from './forecast/render.js';
-import type { AppliedObject, Forecast, Refused, Skipped, Snapshot } from './forecast/types.js';
+import type { AppliedObject, Forecast, RefusedObject, Skipped, ForecastSnapshot } from './forecast/types.js';
 import { asAtRest } from './objects/at-rest.js';
 import { InvalidObject, isOthers, kindAndName, readApplied } from './objects/load.js';
 import { type FoundObject, isRecord, lineOf, readObjects } from './objects/read-documents.js';
@@ -33,7 +33,7 @@ export async function forecastOfFiles(
 }
 
 /** The forecast of a change of this cluster, as text to print; sets the exit status. */
-export async function printForecast(cluster: Snapshot, options: ForecastOptions): Promise<string> {
+export async function printForecast(cluster: ForecastSnapshot, options: ForecastOptions): Promise<string> {
   const { found, after } = await forecastOf(cluster, options);
   process.exitCode = { unchanged: exitStatus.ok, changed: exitStatus.changes, refused: exitStatus.failed }[
     found.outcome
@@ -52,9 +52,9 @@ export async function printForecast(cluster: Snapshot, options: ForecastOptions)
 
 /** The forecast as data, and the cluster after the change. */
 export async function forecastOf(
-  cluster: Snapshot,
+  cluster: ForecastSnapshot,
   options: Pick<ForecastOptions, 'with' | 'without'>,
-): Promise<{ readonly found: Forecast; readonly after: Snapshot }> {
+): Promise<{ readonly found: Forecast; readonly after: ForecastSnapshot }> {
   const read = readFiles(options.with ?? []);
   const removed = (options.without ?? []).map(removedObject);
   const both = removed.find(({ kind, name }) => read.objects.some(({ object }) => object.kind === kind && object.metadata.name === name)); // prettier-ignore
@@ -67,7 +67,7 @@ export async function forecastOf(
 }
 
 /** Claims of files may lack the UIDs that admission knows them by. */
-const withIds = (objects: Snapshot['input']['objects']): Snapshot['input']['objects'] => ({
+const withIds = (objects: ForecastSnapshot['input']['objects']): ForecastSnapshot['input']['objects'] => ({
   ...objects,
   nodeClaims: (objects.nodeClaims ?? []).map((claim) =>
     claim.metadata.uid === undefined
@@ -86,13 +86,13 @@ function removedObject(text: string): RemovedObject {
 
 interface ReadFiles {
   readonly objects: readonly AppliedObject[];
-  readonly refused: Refused[];
+  readonly refused: RefusedObject[];
   readonly skipped: Skipped[];
 }
 
 /** The objects of all files; those that the API server would refuse are named with line and field. */
 function readFiles(files: readonly string[]): ReadFiles {
-  const refused: Refused[] = [];
+  const refused: RefusedObject[] = [];
   const skipped: Skipped[] = [];
   const read = new Map<string, { readonly list: string; readonly object: KubernetesObject; readonly at: string }[]>();
   for (const found of files.flatMap((file) => objectsOf(file, refused))) {
@@ -102,8 +102,8 @@ function readFiles(files: readonly string[]): ReadFiles {
     const { list, object } = one;
     let why = list === undefined ? whySkipped(object.kind) : '';
     if (list !== undefined) isOthers(object, (line) => void (why = line));
-    if (list === undefined || why !== '') skipped.push({ at, object: titleOf(object), why });
-    else read.set(titleOf(object), [...(read.get(titleOf(object)) ?? []), { list, object, at }]);
+    if (list === undefined || why !== '') skipped.push({ at, object: objectTitle(object), why });
+    else read.set(objectTitle(object), [...(read.get(objectTitle(object)) ?? []), { list, object, at }]);
   }
   const objects = [...read].flatMap(([title, all]) => {
     const [first, ...others] = all;
@@ -124,7 +124,7 @@ function readFiles(files: readonly string[]): ReadFiles {
 const whySkipped = (kind: string): string =>
   kind === 'CronJob' ? 'when its Jobs run is not forecast' : `no decision depends on a ${kind}`;
 
-function objectsOf(file: string, refused: Refused[]): readonly FoundObject[] {
+function objectsOf(file: string, refused: RefusedObject[]): readonly FoundObject[] {
   try {
     return readObjects(file);
   } catch (error) {
@@ -149,7 +149,7 @@ function placeOf(found: FoundObject, field: string): string {
   return line === undefined ? found.file : `${found.file}:${line}`;
 }
 
-function readOne(found: FoundObject, refused: Refused[]): ReturnType<typeof readApplied> | undefined {
+function readOne(found: FoundObject, refused: RefusedObject[]): ReturnType<typeof readApplied> | undefined {
   try {
     return readApplied(found);
   } catch (error) {
@@ -171,7 +171,7 @@ function readOne(found: FoundObject, refused: Refused[]): ReturnType<typeof read
 }
 
 /** The cluster after the change as a page, with the turns in which drifted nodes go. */
-function forecastPage(found: Forecast, { input }: Snapshot): string {
+function forecastPage(found: Forecast, { input }: ForecastSnapshot): string {
   const { summary, refused, withoutPlace, turns } = found;
   const problem = (subject: string, text: string) => ({ kind: 'problem' as const, subject, text, orders: [] });
   return pageFile({

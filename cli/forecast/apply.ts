@@ -18,8 +18,8 @@ import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js
 import type { ClusterObjects } from '../../packing/types.js';
 import type { Applied } from './forecast.js';
 import { classKey } from './node-drift.js';
-import type { AppliedObject, ChangedObject, Refused, Snapshot } from './types.js';
-import { type AppliedWorkload, podsOf, scheduledBy, withWorkload, workloadLists } from './workloads.js';
+import type { AppliedObject, ChangedObject, RefusedObject, ForecastSnapshot } from './types.js';
+import { type AppliedWorkload, podsOfWorkload, scheduledBy, withWorkload, workloadLists } from './workloads.js';
 
 /** An object to remove, as `--without` names it. */
 export interface RemovedObject {
@@ -43,16 +43,19 @@ const clusterScoped = new Set(
 
 /** The snapshot after objects are applied and others removed; what the API server would refuse is left out. */
 export function applied(
-  given: Snapshot,
+  given: ForecastSnapshot,
   objects: readonly AppliedObject[],
   removed: readonly RemovedObject[],
-): { readonly before: Snapshot; readonly after: Snapshot } & Pick<Applied, 'objects' | 'refused' | 'notes'> {
+): { readonly before: ForecastSnapshot; readonly after: ForecastSnapshot } & Pick<
+  Applied,
+  'objects' | 'refused' | 'notes'
+> {
   const before = withReadiness(given);
   const listed = Object.entries(before.input.objects) as [string, readonly Listed[]][];
   const lists: Lists = new Map([...listed, ['nodeClasses', before.nodeClasses]]);
   const changes: ChangedObject[] = [];
-  const refused: Refused[] = [];
-  const sorted = [...objects].sort((a, b) => compareText(titleOf(a.object), titleOf(b.object)));
+  const refused: RefusedObject[] = [];
+  const sorted = [...objects].sort((a, b) => compareText(objectTitle(a.object), objectTitle(b.object)));
   for (const each of sorted) {
     const existing = find(lists, each);
     const problems = existing === undefined ? [] : updateProblems(each, existing);
@@ -60,8 +63,8 @@ export function applied(
     if (problems.length > 0) continue;
     const fields = apply(lists, each, existing, before.input.now);
     if (existing === undefined && (!workloadLists.has(each.list) || fields.length > 0))
-      changes.push({ change: 'added', object: titleOf(each.object), fields });
-    else if (fields.length > 0) changes.push({ change: 'changed', object: titleOf(each.object), fields });
+      changes.push({ change: 'added', object: objectTitle(each.object), fields });
+    else if (fields.length > 0) changes.push({ change: 'changed', object: objectTitle(each.object), fields });
   }
   for (const each of removed)
     changes.push({ change: 'removed', object: remove(lists, each, before.input.now), fields: [] });
@@ -85,7 +88,7 @@ function objectsIn(lists: Lists): ClusterObjects {
   return Object.fromEntries(own) as unknown as ClusterObjects;
 }
 
-export const titleOf = (object: KubernetesObject): string =>
+export const objectTitle = (object: KubernetesObject): string =>
   object.metadata.namespace === undefined || clusterScoped.has(object.kind)
     ? `${object.kind} ${nameOf(object)}`
     : `${object.kind} ${object.metadata.namespace}/${nameOf(object)}`;
@@ -99,10 +102,10 @@ const isSame = (a: Listed, kind: string, b: Listed): boolean =>
 const find = (lists: Lists, { list, object }: AppliedObject): Listed | undefined =>
   lists.get(list)?.find((each) => isSame(each, object.kind, object));
 
-function updateProblems({ list, object, at }: AppliedObject, existing: Listed): Refused[] {
+function updateProblems({ list, object, at }: AppliedObject, existing: Listed): RefusedObject[] {
   const resource = list === 'nodePools' ? nodePools : object.kind === 'EC2NodeClass' ? ec2NodeClasses : undefined;
   return (resource?.updateIssues(object, existing) ?? []).map(({ path, message }) => ({
-    ...{ at, object: titleOf(object), field: path, why: message },
+    ...{ at, object: objectTitle(object), field: path, why: message },
   }));
 }
 
@@ -230,11 +233,11 @@ function remove(lists: Lists, { kind, namespace, name }: RemovedObject, now: num
   if (second !== undefined)
     throw new RemovalError(`several namespaces have a ${kind} ${name}: name it KIND/NAMESPACE/NAME`);
   const { list, object } = first;
-  const title = titleOf({ apiVersion: '', ...object, kind });
+  const title = objectTitle({ apiVersion: '', ...object, kind });
   const change = (of: string, to: (all: readonly Listed[]) => readonly Listed[]): void =>
     void lists.set(of, to(lists.get(of) ?? []));
   if (workloadLists.has(list)) {
-    const own = new Set<Listed>(podsOf({ apiVersion: '', ...object, kind }, objectsIn(lists)));
+    const own = new Set<Listed>(podsOfWorkload({ apiVersion: '', ...object, kind }, objectsIn(lists)));
     change('pods', (all) => all.filter((each) => !own.has(each)));
   }
   const isDeleted = (each: Listed): boolean =>
@@ -272,7 +275,7 @@ const listKinds: ReadonlyMap<string, string> = new Map([
 const classNotFound = 'NodeClassNotFound';
 
 /** NodePools whose node class does not exist are not Ready, if the snapshot tells which exist. */
-function withReadiness(snapshot: Snapshot): Snapshot {
+function withReadiness(snapshot: ForecastSnapshot): ForecastSnapshot {
   if (snapshot.nodeClasses.length === 0) return snapshot;
   const { input, nodeClasses } = snapshot;
   const known = new Set(nodeClasses.map((each) => classKey({ kind: each.kind, name: nameOf(each) })));
@@ -292,7 +295,7 @@ function withReadiness(snapshot: Snapshot): Snapshot {
 }
 
 /** A new NodePool launches what others of its node class do. */
-function cataloguesOf(before: Snapshot, after: Snapshot): Snapshot['input']['catalogues'] {
+function cataloguesOf(before: ForecastSnapshot, after: ForecastSnapshot): ForecastSnapshot['input']['catalogues'] {
   const { catalogues } = before.input;
   const any = catalogues.values().next().value ?? [];
   const byClass = new Map(
@@ -308,7 +311,7 @@ function cataloguesOf(before: Snapshot, after: Snapshot): Snapshot['input']['cat
 }
 
 /** What has no effect or stops everything, as conditions in a live cluster would show. */
-function problemsOf({ input: { objects, now } }: Snapshot): readonly string[] {
+function problemsOf({ input: { objects, now } }: ForecastSnapshot): readonly string[] {
   const { disruptionPolicies = [] } = objects;
   const ruledBy = (name: string): readonly NodePool[] =>
     objects.nodePools.filter((pool) => effectivePolicyOf(pool, disruptionPolicies).policy === name);
@@ -328,7 +331,7 @@ function problemsOf({ input: { objects, now } }: Snapshot): readonly string[] {
 }
 
 /** What only the account or a cluster could tell. */
-function guesses(before: Snapshot, after: Snapshot): readonly string[] {
+function guesses(before: ForecastSnapshot, after: ForecastSnapshot): readonly string[] {
   const earlier = new Map(before.nodeClasses.map((each) => [nameOf(each), each]));
   const selectors = ['amiSelectorTerms', 'securityGroupSelectorTerms', 'subnetSelectorTerms'] as const;
   const changed = after.nodeClasses.flatMap((each) => {

@@ -5,8 +5,8 @@ import { pricesIn } from '../../disruption/candidates/node-prices.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { driftOfBoth } from './node-drift.js';
 import { type DisruptedReason, disruptedKey, type Outlook, outlookOf } from './outlook.js';
-import { summaryOf } from './summary.js';
-import type { Forecast, Snapshot } from './types.js';
+import { forecastSummary } from './summary.js';
+import type { Forecast, ForecastSnapshot } from './types.js';
 
 /** What was read and changed: the part of a forecast that is known before anything is computed. */
 export type Applied = Pick<Forecast, 'objects' | 'refused' | 'skipped' | 'notes'>;
@@ -15,7 +15,7 @@ export type Applied = Pick<Forecast, 'objects' | 'refused' | 'skipped' | 'notes'
  * What a change of a cluster leads to, beside what happens without it. Pure: the functions that decide live are asked
  * about both, so that objects which change nothing leave no difference.
  */
-export async function forecast(before: Snapshot, after: Snapshot, applied: Applied): Promise<Forecast> {
+export async function forecast(before: ForecastSnapshot, after: ForecastSnapshot, applied: Applied): Promise<Forecast> {
   const drift = await driftOfBoth(before, after);
   const without = outlookOf(before, drift.before);
   const isSame = applied.objects.length === 0;
@@ -41,12 +41,12 @@ export async function forecast(before: Snapshot, after: Snapshot, applied: Appli
     ...podsOf(without, then, after),
   };
   const outcome = applied.refused.length > 0 ? 'refused' : isSame ? 'unchanged' : 'changed';
-  return { ...found, outcome, summary: summaryOf(found) };
+  return { ...found, outcome, summary: forecastSummary(found) };
 }
 
 const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;
 
-function priceOf({ input }: Snapshot): number {
+function priceOf({ input }: ForecastSnapshot): number {
   const { prices } = pricesIn(input);
   return (input.objects.nodes ?? []).reduce(
     (sum, node) => sum + (prices.of(node.metadata.labels ?? {}, nameOf(node)) ?? 0),
@@ -135,7 +135,11 @@ function disruptionsOf(without: Outlook, then: Outlook): Forecast['disruptions']
   );
 }
 
-function podsOf(without: Outlook, then: Outlook, { input }: Snapshot): Pick<Forecast, 'withoutPlace' | 'placed'> {
+function podsOf(
+  without: Outlook,
+  then: Outlook,
+  { input }: ForecastSnapshot,
+): Pick<Forecast, 'withoutPlace' | 'placed'> {
   const nodeOf = new Map(input.objects.pods.map((pod) => [fullName(pod), pod.spec.nodeName ?? '']));
   return {
     withoutPlace: [...then.noPlace]

@@ -12,7 +12,7 @@ import { isDeleting, nameOf } from '../../core/names.js';
 import { lookUp } from '../../core/own.js';
 import { driftOf, mayDrift, migratedHashes } from '../../disruption/drift/drift.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../disruption/drift/template-hash.js';
-import type { Snapshot } from './types.js';
+import type { ForecastSnapshot } from './types.js';
 
 /** The pools and node classes of a snapshot by name, with the hashes that the operator writes on them. */
 interface Marked {
@@ -29,14 +29,14 @@ export type DriftReasons = ReadonlyMap<string, string>;
  * taken from the claims' conditions.
  */
 export async function driftOfBoth(
-  before: Snapshot,
-  after: Snapshot,
+  before: ForecastSnapshot,
+  after: ForecastSnapshot,
 ): Promise<{ readonly before: DriftReasons; readonly after: DriftReasons }> {
   const [old, young] = [marked(before, undefined), marked(after, before)];
   const [found, then] = [new Map<string, string>(), new Map<string, string>()];
   for (const claim of after.input.objects.nodeClaims ?? []) {
     if (!mayDrift(claim)) continue;
-    const pool = old.pools.get(poolNameOf(claim));
+    const pool = old.pools.get(nodePoolOfClaim(claim));
     const launchedFrom = old.classes.get(classKey(claim.spec.nodeClassRef));
     const own = pool === undefined ? claim : migrated(claim, pool, launchedFrom);
     const now = await reasonOf(own, old, launchedFrom, before);
@@ -53,7 +53,7 @@ export async function driftOfBoth(
   return { before: found, after: then };
 }
 
-export const poolNameOf = ({ metadata }: NodeClaim): string => lookUp(metadata.labels, labels.nodePool) ?? '';
+export const nodePoolOfClaim = ({ metadata }: NodeClaim): string => lookUp(metadata.labels, labels.nodePool) ?? '';
 
 /** Identifies a node class. */
 export const classKey = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
@@ -64,9 +64,9 @@ async function reasonOf(
   claim: NodeClaim,
   { pools, classes }: Marked,
   launchedFrom: NodeClass | undefined,
-  { input: { catalogues, now } }: Snapshot,
+  { input: { catalogues, now } }: ForecastSnapshot,
 ): Promise<string | undefined> {
-  const pool = pools.get(poolNameOf(claim));
+  const pool = pools.get(nodePoolOfClaim(claim));
   if (pool === undefined) return undefined;
   const types = catalogues.get(nameOf(pool));
   const nodeClass = classes.get(classKey(claim.spec.nodeClassRef));
@@ -111,7 +111,7 @@ function migrated(claim: NodeClaim, pool: NodePool, nodeClass: NodeClass | undef
   return { ...claim, metadata: { ...claim.metadata, annotations: { ...claim.metadata.annotations, ...written } } };
 }
 
-function marked({ input, nodeClasses }: Snapshot, before: Snapshot | undefined): Marked {
+function marked({ input, nodeClasses }: ForecastSnapshot, before: ForecastSnapshot | undefined): Marked {
   const earlier = new Map((before?.nodeClasses ?? []).map((each) => [classKeyOf(each), each]));
   return {
     pools: new Map(

@@ -16,17 +16,17 @@ import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import { plan } from '../../packing/plan.js';
 import type { ClusterObjects, PackingInput, Plan } from '../../packing/types.js';
-import { leastSavingsOf } from '../objects/at-rest.js';
-import { type DriftReasons, poolNameOf } from './node-drift.js';
+import { leastSavingsByPool } from '../objects/at-rest.js';
+import { type DriftReasons, nodePoolOfClaim } from './node-drift.js';
 import { carriedOut } from './settle.js';
 import { turnsOf } from './turns.js';
-import type { Forecast, Snapshot, Turn } from './types.js';
+import type { Forecast, ForecastSnapshot, DriftTurn } from './types.js';
 
 /** What happens to a cluster by itself: pending pods get nodes, drift is replaced, the fleet is consolidated. */
 export interface Outlook {
   readonly drifted: readonly { readonly node: string; readonly pool: string; readonly reason: string }[];
   readonly stays: Forecast['stays'];
-  readonly turns: readonly Turn[];
+  readonly turns: readonly DriftTurn[];
   readonly plan: Plan;
   /** Why pods have no place, by pod. */
   readonly noPlace: ReadonlyMap<string, string>;
@@ -45,7 +45,7 @@ export const disruptedKey = (reason: DisruptedReason, pool: string): string => `
 /** How often a plan is repeated because nodes stay whose pods it does not place. */
 const mostPlans = 10;
 
-export function outlookOf({ input, spotToSpot }: Snapshot, reasons: DriftReasons): Outlook {
+export function outlookOf({ input, spotToSpot }: ForecastSnapshot, reasons: DriftReasons): Outlook {
   const { objects, now } = input;
   const views = viewsOf(objects);
   const policies = objects.disruptionPolicies ?? [];
@@ -56,27 +56,32 @@ export function outlookOf({ input, spotToSpot }: Snapshot, reasons: DriftReasons
   const drifted = views.filter(({ claim }) => reasons.has(nameOf(claim))).sort(emptyThenOldest);
   const stays = new Map<string, { readonly pool: string; readonly why: string }>();
   const stay = (view: NodeView, why: string): void =>
-    void stays.set(nodeOf(view), { pool: poolNameOf(view.claim), why });
+    void stays.set(nodeOf(view), { pool: nodePoolOfClaim(view.claim), why });
   for (const view of drifted) {
     const why = whyOnlyRecommended(rulesOf(view.pool, policies)) ?? whyNotCandidate(view, context, 'eventual');
     if (why !== undefined) stay(view, why);
   }
   const isGoing = (view: NodeView): boolean => !stays.has(nodeOf(view));
   const { never } = turnsOfPools(drifted.filter(isGoing), { views, policies, now });
-  for (const { node, why } of never) stays.set(node, { pool: poolNameOf(byNode(views, node).claim), why });
+  for (const { node, why } of never) stays.set(node, { pool: nodePoolOfClaim(byNode(views, node).claim), why });
   // A node of a static NodePool is replaced by an equal one (drift/static-pools).
   const moving = drifted.filter((view) => isGoing(view) && !isStatic(view.pool));
   const planned = planWithout(input, moving);
-  for (const [node, why] of planned.kept) stays.set(node, { pool: poolNameOf(byNode(views, node).claim), why });
+  for (const [node, why] of planned.kept) stays.set(node, { pool: nodePoolOfClaim(byNode(views, node).claim), why });
   const deleting = views.filter(({ claim, node }) => isDeleting(claim) || (node !== undefined && isDeleting(node)));
   const gone = new Set([...planned.gone, ...deleting.map(nodeOf)]);
   const after = { ...input, objects: carriedOut(input, planned.plan, gone), withoutNodes: new Set<string>() };
   const { opened, opens } = atNextOpening(after);
-  const settled = consolidateFleet({ ...after, objects: opened, spotToSpot, leastSavings: leastSavingsOf(objects) });
+  const settled = consolidateFleet({
+    ...after,
+    objects: opened,
+    spotToSpot,
+    leastSavings: leastSavingsByPool(objects),
+  });
   const going = drifted.filter(isGoing);
   return {
     drifted: drifted.map((view) => ({
-      ...{ node: nodeOf(view), pool: poolNameOf(view.claim), reason: reasons.get(nameOf(view.claim)) ?? '' },
+      ...{ node: nodeOf(view), pool: nodePoolOfClaim(view.claim), reason: reasons.get(nameOf(view.claim)) ?? '' },
     })),
     stays: [...stays].map(([node, { pool, why }]) => ({ node, pool, why })),
     turns: turnsOfPools(going, { views, policies, now }).turns,
@@ -106,7 +111,7 @@ function viewsOf({ nodes = [], nodeClaims = [], nodePools, pods }: ClusterObject
     const { providerID = '', nodeName = '' } = claim.status ?? {};
     const node = byId.get(providerID) ?? byName.get(nodeName);
     return {
-      ...{ claim, node, pool: pools.get(poolNameOf(claim)), pricePerHour: 0 },
+      ...{ claim, node, pool: pools.get(nodePoolOfClaim(claim)), pricePerHour: 0 },
       pods: node === undefined ? [] : (podsOn.get(nameOf(node)) ?? []),
     };
   });
@@ -225,13 +230,13 @@ function disruptedOf(
     const key = disruptedKey(reason, pool);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   };
-  for (const { claim } of drifted) count('Drifted', poolNameOf(claim));
-  for (const { claim } of deleting) count('Deleted', poolNameOf(claim));
+  for (const { claim } of drifted) count('Drifted', nodePoolOfClaim(claim));
+  for (const { claim } of deleting) count('Deleted', nodePoolOfClaim(claim));
   const there = new Map(views.map((view) => [nodeOf(view), view]));
   for (const { candidates, method } of settled.commands)
     for (const name of candidates) {
       const view = there.get(name);
-      if (view !== undefined) count(method === 'empty' ? 'Empty' : 'Underutilized', poolNameOf(view.claim));
+      if (view !== undefined) count(method === 'empty' ? 'Empty' : 'Underutilized', nodePoolOfClaim(view.claim));
     }
   return counts;
 }

@@ -1,7 +1,7 @@
 import { counted, listedNames, onOneLine } from '../../core/text.js';
 import { renderTable } from '../output/table.js';
-import { perHour } from './summary.js';
-import type { Forecast, Turn } from './types.js';
+import { dollarsText } from './summary.js';
+import type { Forecast, DriftTurn } from './types.js';
 
 /** Part of a forecast as people read it. */
 interface Section {
@@ -88,7 +88,7 @@ function nodeRows({ drifted, noLongerDrifted, disruptions, launches }: Forecast)
         code(pool),
         'launched',
         nodes,
-        `${instanceType}, ${capacityType}, ${zone}: ${perHour(pricePerHour)} dollars an hour`,
+        `${instanceType}, ${capacityType}, ${zone}: ${dollarsText(pricePerHour)} dollars an hour`,
       ],
     ]),
   ];
@@ -99,7 +99,7 @@ function turnSections({ turns, turnsWithout }: Forecast): Section[] {
   if (JSON.stringify(turns) === JSON.stringify(turnsWithout)) return [];
   const hasWaves = [...turns, ...turnsWithout].some(({ wave }) => wave !== undefined);
   const head = ['NODEPOOL', ...(hasWaves ? ['WAVE'] : []), 'FROM', 'UNTIL ABOUT', 'NODES', 'WHICH'];
-  const row = ({ pool, wave, from, until, nodes }: Turn): Cell[] => [
+  const row = ({ pool, wave, from, until, nodes }: DriftTurn): Cell[] => [
     ...[code(pool), ...(hasWaves ? [wave ?? ''] : []), from, until, nodes.length, code(listedNames(nodes))],
   ];
   return [
@@ -111,12 +111,12 @@ function turnSections({ turns, turnsWithout }: Forecast): Section[] {
 function priceRows({ pools, pricePerHour, outcome, objects }: Forecast): Cell[][] {
   if (outcome === 'unchanged' || objects.length === 0) return [];
   const rows = pools.map(({ pool, nodesWithout, nodesWith, pricePerHourWithout, pricePerHourWith }): Cell[] => [
-    ...[code(pool), nodesWithout, nodesWith, perHour(pricePerHourWithout), perHour(pricePerHourWith)],
+    ...[code(pool), nodesWithout, nodesWith, dollarsText(pricePerHourWithout), dollarsText(pricePerHourWith)],
   ]);
   const sum = (of: 'nodesWithout' | 'nodesWith'): number => pools.reduce((total, each) => total + each[of], 0);
   return [
     ...rows,
-    ['all', sum('nodesWithout'), sum('nodesWith'), perHour(pricePerHour.without), perHour(pricePerHour.with)],
+    ['all', sum('nodesWithout'), sum('nodesWith'), dollarsText(pricePerHour.without), dollarsText(pricePerHour.with)],
   ];
 }
 

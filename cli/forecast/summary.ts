@@ -5,10 +5,10 @@ const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 
 const inWords = (count: number, noun: string): string => counted(count, noun).replace(/^\d+/, words[count] ?? '$&');
 
-export const perHour = (amount: number): string => amount.toFixed(Math.abs(amount) < 0.1 && amount !== 0 ? 4 : 2);
+export const dollarsText = (amount: number): string => amount.toFixed(Math.abs(amount) < 0.1 && amount !== 0 ? 4 : 2);
 
 /** The answer in one sentence. */
-export function summaryOf(found: Found): string {
+export function forecastSummary(found: Found): string {
   const { refused, objects } = found;
   const names = new Set(refused.map(({ object, at }) => `${object} ${at}`)).size;
   const refusal = names === 0 ? '' : `${capital(inWords(names, 'object'))} ${verb(names, 'is', 'are')} refused. `;
@@ -102,7 +102,7 @@ function podParts({ withoutPlace, placed, drifted, disruptions }: Found): string
 
 function pricePart({ pricePerHour }: Found): string {
   const { without, with: then } = pricePerHour;
-  return perHour(without) === perHour(then)
-    ? `the price stays at ${perHour(then)} dollars an hour`
-    : `the price goes from ${perHour(without)} to ${perHour(then)} dollars an hour`;
+  return dollarsText(without) === dollarsText(then)
+    ? `the price stays at ${dollarsText(then)} dollars an hour`
+    : `the price goes from ${dollarsText(without)} to ${dollarsText(then)} dollars an hour`;
 }

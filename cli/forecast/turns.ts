@@ -9,7 +9,7 @@ import { limitOf } from '../../disruption/budgets/limits.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 import { waveSize } from '../../disruption/drift/rollout.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
-import type { Turn } from './types.js';
+import type { DriftTurn } from './types.js';
 
 /** How long the replacement of a node is taken to need. */
 const replacementMs = 600_000;
@@ -25,7 +25,7 @@ interface TurnsAsked {
 }
 
 interface Turns {
-  readonly turns: readonly Turn[];
+  readonly turns: readonly DriftTurn[];
   /** Nodes that no budget, window or rate lets go, and why. */
   readonly never: readonly { readonly node: string; readonly why: string }[];
 }
@@ -102,7 +102,7 @@ function note(batches: Batch[], next: Batch): void {
   before.until = next.until;
 }
 
-const turnOf = (pool: NodePool, { at, until, nodes, wave }: Batch): Turn => ({
+const turnOf = (pool: NodePool, { at, until, nodes, wave }: Batch): DriftTurn => ({
   pool: nameOf(pool),
   ...(wave === undefined ? {} : { wave }),
   from: timestamp(at),

@@ -4,7 +4,7 @@ import type { NodeClass } from '../../cloud/port.js';
 import type { PackingInput } from '../../packing/types.js';
 
 /** What a forecast reads of a cluster. */
-export interface Snapshot {
+export interface ForecastSnapshot {
   readonly input: PackingInput;
   /** Empty: the snapshot does not tell which node classes there are. */
   readonly nodeClasses: readonly NodeClass[];
@@ -106,8 +106,14 @@ export const forecastDocument = z.object({
   notes: names,
 });
 
+/**
+ * Its JSON schema, for docs/forecast.schema.json.
+ * @public
+ */
+export const forecastSchema = (): object => z.toJSONSchema(forecastDocument);
+
 export type Forecast = z.infer<typeof forecastDocument>;
-export type Turn = z.infer<typeof turn>;
-export type Refused = z.infer<typeof refused>;
+export type DriftTurn = z.infer<typeof turn>;
+export type RefusedObject = z.infer<typeof refused>;
 export type Skipped = z.infer<typeof skipped>;
 export type ChangedObject = z.infer<typeof changedObject>;

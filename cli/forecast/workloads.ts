@@ -36,7 +36,7 @@ interface WithWorkload {
 }
 
 /** The pods that a workload has: those of its ReplicaSets for a Deployment. */
-export function podsOf(workload: KubernetesObject, { pods, replicaSets = [] }: ClusterObjects): readonly Pod[] {
+export function podsOfWorkload(workload: KubernetesObject, { pods, replicaSets = [] }: ClusterObjects): readonly Pod[] {
   const [namespace, name] = [namespaceOf(workload), nameOf(workload)];
   const own = new Set(
     replicaSets
@@ -66,7 +66,7 @@ export function withWorkload(
   existing: AppliedWorkload | undefined,
   objects: ClusterObjects,
 ): WithWorkload {
-  const own = podsOf(workload, objects);
+  const own = podsOfWorkload(workload, objects);
   const template = existing?.spec.template ?? templateOf(own[0], objects);
   const isSame =
     template !== undefined && scheduledBy(template, workload) === scheduledBy(workload.spec.template, workload);

@@ -53,7 +53,7 @@ function ready(node: Node): Node {
 }
 
 /** Minimum savings of a move according to the DisruptionPolicies. */
-export function leastSavingsOf({
+export function leastSavingsByPool({
   nodePools,
   disruptionPolicies = [],
 }: ClusterObjects): ReadonlyMap<string, LeastSaving> {
