@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../root.mjs';
 
 /** Scripts of this folder. Those after `crds` read what it writes. */
-const names = ['crds', 'chart', 'settings', 'disruption-policy', 'iam', 'conformance'];
+const names = ['crds', 'chart', 'settings', 'disruption-policy', 'iam', 'forecast', 'conformance'];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !names.includes(name));
