@@ -7,7 +7,7 @@ import { reportText } from './report/report-table.js';
 import { readActivity } from './report/read-activity.js';
 import { reportOf, type ActivityReport } from './report/sums.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
-import { withTemporal } from './temporal.js';
+import { type TemporalTarget, withTemporal } from './temporal.js';
 
 type Form = 'table' | 'json' | 'html';
 
@@ -23,11 +23,17 @@ export async function report(args: readonly string[]): Promise<string> {
   command.parse(args, { from: 'user' });
   const { since, output } = command.opts<{ since: string; output: Form }>();
   const sinceMs = lengthOf(since);
+  const activity = await withTemporal(command, (target) => recentActivity(target, sinceMs));
+  return printed(activity, output, since);
+}
+
+/** What the command and the API answer. */
+export async function recentActivity(
+  { client, cluster }: Pick<TemporalTarget, 'client' | 'cluster'>,
+  sinceMs: number,
+): Promise<ActivityReport> {
   const now = Date.now();
-  const activity = await withTemporal(command, ({ client, cluster }) =>
-    readActivity({ client, cluster, since: now - sinceMs, now }),
-  );
-  return printed(reportOf(activity), output, since);
+  return reportOf(await readActivity({ client, cluster, since: now - sinceMs, now }));
 }
 
 function printed(activity: ActivityReport, form: Form, since: string): string {
@@ -35,7 +41,8 @@ function printed(activity: ActivityReport, form: Form, since: string): string {
   return form === 'table' ? reportText(activity, since) : reportPage(activity, since);
 }
 
-function lengthOf(text: string): number {
+/** Throws `UsageError` for what is no duration. */
+export function lengthOf(text: string): number {
   try {
     return parseDuration(text, '--since');
   } catch (error) {

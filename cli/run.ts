@@ -28,6 +28,12 @@ async function servedPage(world: World, client: Client, signal: AbortSignal): Pr
   const { PAGE_PORT: port, LISTEN_ADDRESS: address } = settings;
   const temporalUi = temporalUiOf(settings);
   const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
-  await servePage({ ...world, client, ...leases, temporalUi }, { port, address, html: builtPage() }, signal);
+  const { PROMETHEUS_URL: url, PROMETHEUS_SELECTOR: selector } = settings;
+  const prometheus = url === undefined ? {} : { prometheus: { url, selector } };
+  await servePage(
+    { ...world, client, ...leases, temporalUi, ...prometheus },
+    { port, address, html: builtPage() },
+    signal,
+  );
   log.info({ port }, 'the page is served');
 }

@@ -187,7 +187,7 @@ export async function readBudgets({
 /** Karpenter renews its lease every two seconds. */
 const leaseObserveMs = 3000;
 
-interface StatusInput {
+export interface StatusInput {
   readonly kube: Pick<KubeClient, 'get' | 'list'>;
   readonly client: Client;
   readonly cluster: string;

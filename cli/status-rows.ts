@@ -1,119 +1,166 @@
-import type { Finding } from '../operator/stuck/findings.js';
-import type { AskedQuestion, Explanation, NextWindow, NodesThatStay, Pause, Refused } from '../workflows/messages.js';
+import { z } from 'zod';
+import { disruptionReasons } from '../api/disruption-reasons.js';
+import { stuckKinds } from '../operator/stuck/findings.js';
 
-/** One NodeClaim with its node, as `stowage status` shows it. */
-export interface ClaimRow {
-  readonly nodeClaim: string;
-  readonly nodePool: string;
-  readonly instanceType: string;
-  readonly zone: string;
-  readonly capacityType: string;
-  readonly node: string;
-  /** `launching`, `registering`, `initializing`, `ready` or `terminating`. */
-  readonly state: string;
-  /** Milliseconds. */
-  readonly ageMs: number;
-  readonly message: string;
-}
+/* What `stowage status -o json` and the API say. */
+
+const texts = z.array(z.string()).readonly();
+const dollars = z.number().describe('dollars per hour');
+const time = z.string().describe('ISO 8601');
+const milliseconds = z.number().describe('milliseconds since the epoch');
+/** A workflow has facts of its kind. */
+export const workflowFacts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+/** One NodeClaim with its node. */
+const claimRow = z.object({
+  nodeClaim: z.string(),
+  nodePool: z.string(),
+  instanceType: z.string(),
+  zone: z.string(),
+  capacityType: z.string(),
+  node: z.string(),
+  state: z.string().describe('launching, registering, initializing, ready or terminating'),
+  ageMs: z.number(),
+  message: z.string(),
+});
+export type ClaimRow = z.infer<typeof claimRow>;
+
+const question = z.object({
+  what: z.string(),
+  yes: z.string().describe('what approval does'),
+  no: z.string().optional(),
+  unanswered: z.string().describe('what happens without an answer'),
+  until: time,
+  breaks: z.string().optional().describe('pods that lose their protection: approval needs force'),
+  moves: z.object({ podCount: z.number(), first: texts }).optional(),
+});
 
 /** One active workflow. */
-export interface WorkflowRow {
-  readonly workflowId: string;
-  readonly kind: string;
-  readonly nodePool: string;
-  /** Empty for a rollout, which concerns a NodePool. */
-  readonly nodeClaim: string;
-  readonly reason: string;
-  readonly phase: string;
-  readonly blockedBy: string;
-  /** Everything that blocks it, including held pods; from the workflow. */
-  readonly causes?: readonly string[];
-  readonly question?: AskedQuestion;
-  readonly waitingFor: string;
-  readonly until: string;
-  readonly startedAt: string;
-  readonly awaitingApproval: boolean;
-  /** Facts from the workflow: its decision, and what blocks it. */
-  readonly facts: Explanation['facts'];
-}
+const workflowRow = z.object({
+  workflowId: z.string(),
+  kind: z.string(),
+  nodePool: z.string(),
+  nodeClaim: z.string().describe('empty for a rollout, which concerns a NodePool'),
+  reason: z.string(),
+  phase: z.string(),
+  blockedBy: z.string(),
+  causes: texts.optional().describe('everything that blocks it, including held pods; from the workflow'),
+  question: question.optional(),
+  waitingFor: z.string(),
+  until: z.string(),
+  startedAt: z.string(),
+  awaitingApproval: z.boolean(),
+  facts: workflowFacts.describe('its decision, and what blocks it'),
+});
+export type WorkflowRow = z.infer<typeof workflowRow>;
 
-export interface PoolRow {
-  readonly nodePool: string;
-  readonly ready: string;
-  readonly message: string;
-  /** Nodes that the price counts: all with an instance. */
-  readonly nodes: number;
-  /** How many of them are deleting; absent for none. */
-  readonly draining?: number;
-  /** Remaining capacity by resource: `cpu 8 of 1000`. */
-  readonly limits: readonly string[];
-  /** Dollars per hour; absent if unknown. */
-  readonly pricePerHour?: number;
-  /** Lower bound of the cost of their pods on nodes of the pool, dollars per hour; absent if unknown. */
-  readonly leastPossiblePerHour?: number;
-  /** Number of these pods that the bound omits: nothing could be launched for them now. */
-  readonly leastPossibleWithout?: number;
-}
+const poolRow = z.object({
+  nodePool: z.string(),
+  ready: z.string(),
+  message: z.string(),
+  nodes: z.number().describe('nodes that the price counts: all with an instance'),
+  draining: z.number().optional().describe('how many of them are deleting; absent for none'),
+  limits: texts.describe('remaining capacity by resource: cpu 8 of 1000'),
+  pricePerHour: dollars.optional(),
+  leastPossiblePerHour: dollars.optional().describe('lower bound of the cost of their pods on nodes of the pool'),
+  leastPossibleWithout: z.number().optional().describe('pods that the bound omits: nothing could be launched for them'),
+});
+export type PoolRow = z.infer<typeof poolRow>;
 
 /** An object whose condition needs attention: an invalid DisruptionPolicy, a node class that is not ready. */
-export interface ProblemRow {
-  readonly object: string;
-  readonly message: string;
-}
+const problemRow = z.object({ object: z.string(), message: z.string() });
+export type ProblemRow = z.infer<typeof problemRow>;
 
 /** Unschedulable pods, by the reason. */
-export interface UnplacedRow {
-  readonly why: string;
-  readonly pods: readonly string[];
-}
+const unplacedRow = z.object({ why: z.string(), pods: texts });
+export type UnplacedRow = z.infer<typeof unplacedRow>;
 
 /** Drifted nodes of a NodePool. */
-export interface DriftRow {
-  readonly nodePool: string;
-  readonly drifted: number;
-  /** How many of them are deleting. */
-  readonly disrupting: number;
-  readonly nodes: number;
-}
+const driftRow = z.object({
+  nodePool: z.string(),
+  drifted: z.number(),
+  disrupting: z.number().describe('how many of them are deleting'),
+  nodes: z.number(),
+});
+export type DriftRow = z.infer<typeof driftRow>;
 
 /** An offering that is not used for lack of capacity. */
-export interface OfferingRow {
-  readonly instanceType: string;
-  readonly zone: string;
-  readonly capacityType: string;
-  readonly reason: string;
-  /** ISO 8601. */
-  readonly until: string;
-}
+const offeringRow = z.object({
+  instanceType: z.string(),
+  zone: z.string(),
+  capacityType: z.string(),
+  reason: z.string(),
+  until: time,
+});
+export type OfferingRow = z.infer<typeof offeringRow>;
 
-export interface StatusReport {
-  /** What could not be read, and why: missing in the report. */
-  readonly unread: readonly string[];
-  /** Work that is stuck; empty while Karpenter runs. */
-  readonly stuck: readonly Finding[];
-  /** The holder of Karpenter's leader lease, while Stowage does nothing; absent for none. */
-  readonly karpenter?: { readonly holder: string; readonly lease: string };
-  readonly unavailable: readonly OfferingRow[];
-  readonly pools: readonly PoolRow[];
-  /** Lower bound of the cost of all running pods on nodes of any pool, dollars per hour; absent if unknown. */
-  readonly leastPossiblePerHour?: number;
-  readonly leastPossibleWithout?: number;
-  readonly claims: readonly ClaimRow[];
-  readonly workflows: readonly WorkflowRow[];
-  /** Number of active workflows not in `workflows`; all that need a user are in it. */
-  readonly moreUnderWay: number;
-  readonly pauses: readonly Pause[];
-  /** Disruptions that users rejected. */
-  readonly refused: readonly Refused[];
-  /** Permanent rejections: declined expirations and repairs, stopped rollouts. */
-  readonly declined: readonly ProblemRow[];
-  readonly problems: readonly ProblemRow[];
-  readonly unplaced: readonly UnplacedRow[];
-  readonly drift: readonly DriftRow[];
-  /** Nodes that could be disrupted but stay, by reason. */
-  readonly stays: NodesThatStay['stays'];
-  /** Number of further such nodes without a recorded reason. */
-  readonly moreStay: number;
-  /** The next window or budget to open, and for what; absent if nothing waits. */
-  readonly nextWindow?: NextWindow;
-}
+const finding = z.object({
+  kind: z.enum(stuckKinds),
+  subject: z.string(),
+  since: milliseconds.optional(),
+  why: z.string(),
+  attempts: z.number().optional(),
+  then: z.string().describe('how to fix it'),
+});
+
+const pause = z.object({
+  scope: z.object({
+    kind: z.enum(['cluster', 'nodePool', 'reason', 'node']),
+    name: z.string().optional(),
+    reason: z.string().optional(),
+  }),
+  reason: z.string(),
+  actor: z.string(),
+  until: milliseconds.optional(),
+});
+
+const refused = z.object({
+  reason: z.enum(disruptionReasons),
+  nodes: z
+    .array(z.object({ claim: z.object({ name: z.string(), uid: z.string() }), node: z.string(), nodePool: z.string() }))
+    .readonly(),
+  saves: dollars,
+  why: z.string(),
+  at: milliseconds,
+  until: milliseconds,
+});
+
+export const statusSchema = z.object({
+  unread: texts.describe('what could not be read, and why: missing in the report'),
+  stuck: z.array(finding).readonly().describe('work that is stuck; empty while Karpenter runs'),
+  karpenter: z
+    .object({ holder: z.string(), lease: z.string() })
+    .optional()
+    .describe("the holder of Karpenter's leader lease, while Stowage does nothing"),
+  unavailable: z.array(offeringRow).readonly(),
+  pools: z.array(poolRow).readonly(),
+  leastPossiblePerHour: dollars.optional().describe('lower bound of the cost of all running pods on nodes of any pool'),
+  leastPossibleWithout: z.number().optional(),
+  claims: z.array(claimRow).readonly(),
+  workflows: z.array(workflowRow).readonly(),
+  moreUnderWay: z.number().describe('active workflows not in workflows; all that need a user are in it'),
+  pauses: z.array(pause).readonly(),
+  refused: z.array(refused).readonly().describe('disruptions that users rejected'),
+  declined: z
+    .array(problemRow)
+    .readonly()
+    .describe('permanent rejections: declined expirations and repairs, stopped rollouts'),
+  problems: z.array(problemRow).readonly(),
+  unplaced: z.array(unplacedRow).readonly(),
+  drift: z.array(driftRow).readonly(),
+  stays: z
+    .array(z.object({ why: z.string(), nodes: texts }))
+    .readonly()
+    .describe('nodes that could be disrupted but stay, by reason'),
+  moreStay: z.number().describe('further such nodes without a recorded reason'),
+  nextWindow: z
+    .object({
+      at: time.optional(),
+      why: z.string(),
+      nodePool: z.string().optional(),
+      reason: z.enum(disruptionReasons).optional(),
+    })
+    .optional()
+    .describe('the next window or budget to open, and for what; absent if nothing waits'),
+});
+export type StatusReport = z.infer<typeof statusSchema>;

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { conditionOf, claimLifecycle, brokenConditions } from '../core/conditions.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { labelsOf, poolText } from '../cluster/node-labels.js';
 import { parseWorkflowId } from '../core/ids.js';
-import type { Explanation, NodeVerdict, BudgetView } from '../workflows/messages.js';
+import type { NodeVerdict, BudgetView } from '../workflows/messages.js';
 import { onOneLine, counted } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { nameOf, isDeleting } from '../core/names.js';
@@ -12,26 +13,27 @@ import { parseResources, type Resources } from '../core/quantities.js';
 import { pauseLine } from './output/people-table.js';
 import { hourly } from './output/table.js';
 import { statusPodsText } from './status-objects.js';
-import type { ClaimRow, StatusReport } from './status-rows.js';
+import { type ClaimRow, type StatusReport, workflowFacts } from './status-rows.js';
 
-/** The result of `stowage why`, for `-o json`. */
-export interface Why {
-  readonly subject: string;
-  readonly answer: string;
-  readonly details: readonly string[];
-  readonly workflows: readonly WhyWorkflow[];
-}
+const whyWorkflow = z.object({
+  workflowId: z.string(),
+  state: z.string(),
+  phase: z.string(),
+  waitingFor: z.string().optional(),
+  until: z.string().optional(),
+  facts: workflowFacts,
+  failure: z.string().optional().describe('why its last run failed'),
+});
+export type WhyWorkflow = z.infer<typeof whyWorkflow>;
 
-export interface WhyWorkflow {
-  readonly workflowId: string;
-  readonly state: string;
-  readonly phase: string;
-  readonly waitingFor?: string;
-  readonly until?: string;
-  readonly facts: Explanation['facts'];
-  /** Why its last run failed. */
-  readonly failure?: string;
-}
+/** What `stowage why -o json` and the API say. */
+export const whySchema = z.object({
+  subject: z.string(),
+  answer: z.string(),
+  details: z.array(z.string()).readonly(),
+  workflows: z.array(whyWorkflow).readonly(),
+});
+export type Why = z.infer<typeof whySchema>;
 
 /** Everything known about a NodeClaim. */
 export interface ClaimKnown {

@@ -18,9 +18,9 @@ import { UsageError } from './exit.js';
 import { type Live, liveSettings, readTimeoutMs, withLive } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
-import { karpenterLease, leaderLease, type Settings } from '../process/settings.js';
+import { karpenterLease, leaderLease } from '../process/settings.js';
 import { isTerminal } from '../core/pods.js';
-import { readBudgets, statusReport } from './status-report.js';
+import { readBudgets, type StatusInput, statusReport } from './status-report.js';
 import {
   nodesToShow,
   poolAnswer,
@@ -77,18 +77,34 @@ export async function why(args: readonly string[]): Promise<string> {
   const found = await withLive(
     settings,
     'why',
-    async (live) => {
-      if (kind === 'pod') return whyPod(live, namespace, name);
-      if (kind === 'nodepool') return whyPool(live, settings, name);
-      return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
-    },
+    async (live) =>
+      whyObject(
+        { ...live, karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) },
+        { kind, name, namespace },
+      ),
     readTimeoutMs,
   );
   return output === 'json' ? `${JSON.stringify(found, null, 1)}\n` : whyText(found);
 }
 
+interface WhySources extends Live, Pick<StatusInput, 'karpenterLease' | 'leaderLease'> {}
+
+interface WhySubject {
+  readonly kind: 'pod' | 'node' | 'nodeclaim' | 'nodepool';
+  readonly name: string;
+  /** Of a pod. */
+  readonly namespace?: string;
+}
+
+/** What the command and the API answer. Throws `UsageError` if there is no such object. */
+export function whyObject(sources: WhySources, { kind, name, namespace = 'default' }: WhySubject): Promise<Why> {
+  if (kind === 'pod') return whyPod(sources, namespace, name);
+  if (kind === 'nodepool') return whyPool(sources, name);
+  return kind === 'node' ? whyNode(sources, name) : whyClaim(sources, name);
+}
+
 /** Forms that people and kubectl use: `node/a`, `nodes/a`, `nodeclaim.karpenter.sh/a`. */
-function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' | 'nodepool'; readonly name: string } {
+function subjectOf(text: string): WhySubject {
   const [kind, name, ...more] = text.split('/');
   const known = {
     pod: 'pod',
@@ -105,7 +121,7 @@ function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' 
   throw new UsageError(`"${text}": expected ${subjects}`);
 }
 
-export async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
+async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
   const { client, cluster } = live;
   const subject = `pod ${namespace}/${name}`;
   const handle = client.workflow.getHandle(workflowIds.provision(cluster));
@@ -131,7 +147,7 @@ function launchText(launch: WhyWorkflow | undefined): string[] {
   return planned === undefined ? [] : [`why this node: it was planned as ${String(planned)}`];
 }
 
-export async function whyNode(live: Live, name: string): Promise<Why> {
+async function whyNode(live: Live, name: string): Promise<Why> {
   const claim = await claimOfNode(live, name);
   if (claim !== undefined) return whyOf(live, `node ${name}`, claim);
   if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);
@@ -158,14 +174,13 @@ async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why
   return { subject, answer, details: [`it is ${claimText(claim)}${named}`, ...waiting(claim)], workflows };
 }
 
-async function whyPool(live: Live, settings: Settings, name: string): Promise<Why> {
-  const { kube } = live;
+async function whyPool(sources: WhySources, name: string): Promise<Why> {
+  const { kube } = sources;
   const pool = await kube.get('NodePool', { name });
-  const leases = { karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) };
-  const report = await statusReport({ ...live, ...leases, now: Date.now() });
+  const report = await statusReport({ ...sources, now: Date.now() });
   if (pool === undefined && report.pools.every(({ nodePool }) => nodePool !== name))
     throw new UsageError(`NodePool ${name} does not exist`);
-  const budgets = await readBudgets(live);
+  const budgets = await readBudgets(sources);
   const podsByNode = new Map<string, number>();
   for (const node of nodesToShow(report, name)) {
     const pods = await kube.list('Pod', { fieldSelector: `spec.nodeName=${node}` }).catch(() => undefined);
@@ -242,7 +257,8 @@ async function launchReason(client: Client, workflowId: string): Promise<string 
   const described = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
     client.workflow.getHandle(workflowId).describe(),
   );
-  return described.staticDetails();
+  // What follows the first paragraph is guidance for the Temporal UI.
+  return (await described.staticDetails())?.split('\n\n', 1)[0];
 }
 
 /** Without a worker, only the workflow's state is known. */

@@ -130,6 +130,14 @@ const fields = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('address of the Temporal UI, such as http://127.0.0.1:8233, for links on the page'),
+  PROMETHEUS_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('address of a Prometheus that scrapes Stowage, for prices on the page before the operator leads'),
+  PROMETHEUS_SELECTOR: z
+    .string()
+    .default('')
+    .describe('label matchers of the series of this cluster there, such as cluster="prod"'),
   KUBECONFIG: z
     .string()
     .optional()

@@ -229,7 +229,8 @@ function launchDescriber({ pods }: About): Describer {
 function begunText({ input, summary, details }: Started, pods: readonly string[]): string {
   const { nodePool, reason } = fieldsOf<LaunchNodeInput>(input);
   const forPods = pods.length === 0 ? '' : ` for ${counted(pods.length, 'pod')}: ${podsText(pods)}`;
-  const why = details ?? (pods.length === 0 ? summary : undefined);
+  // What follows the first paragraph is guidance for the Temporal UI (workflows/start-details.ts).
+  const why = details?.split('\n\n', 1)[0] ?? (pods.length === 0 ? summary : undefined);
   const parts = [
     `launch began${poolText(nodePool)}${forPods}`,
     ...(reason === undefined ? [] : [`replaces nodes (${reason})`]),

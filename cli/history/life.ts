@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import { attributeOf, type NodeRecords, phaseOf, type Run } from './records.js';
 import { retentionNotes } from './retention.js';
@@ -49,37 +50,33 @@ function at(time: string | undefined, what: string): readonly LifeEntry[] {
   return Number.isNaN(ms) ? [] : [{ at: ms, what }];
 }
 
-/** A node's whole life, as in `stowage history node`. Times are ISO 8601. */
-export interface Life {
-  readonly name: string;
-  readonly nodeClaim: string;
-  readonly nodePool: string;
-  readonly node: string;
-  readonly instance: string;
-  readonly lines: readonly LifeLine[];
-  /** Running workflows and their phase. */
-  readonly open: readonly OpenWorkflow[];
-  /** What was not retained or could not be read, one sentence each. */
-  readonly notes: readonly string[];
-}
+const lifeLine = z.object({
+  at: z.string().describe('ISO 8601'),
+  afterMs: z.number().optional().describe('since the previous line; absent in the first'),
+  what: z.string(),
+  workflowId: z.string().optional().describe('absent for entries from Kubernetes only'),
+});
 
-interface LifeLine {
-  readonly at: string;
-  /** Since the previous line, milliseconds; absent in the first. */
-  readonly afterMs?: number;
-  readonly what: string;
-  /** Absent for entries from Kubernetes only. */
-  readonly workflowId?: string;
-}
+const openWorkflow = z.object({
+  workflowId: z.string(),
+  phase: z.string(),
+  since: z.string().describe('when it entered that phase'),
+  blockedBy: z.string().describe('what blocks its drain; empty if nothing does'),
+});
+export type OpenWorkflow = z.infer<typeof openWorkflow>;
 
-export interface OpenWorkflow {
-  readonly workflowId: string;
-  readonly phase: string;
-  /** When it entered that phase. */
-  readonly since: string;
-  /** What blocks its drain; empty if nothing does. */
-  readonly blockedBy: string;
-}
+/** A node's whole life, as `stowage history node -o json` and the API say it. */
+export const lifeSchema = z.object({
+  name: z.string(),
+  nodeClaim: z.string(),
+  nodePool: z.string(),
+  node: z.string(),
+  instance: z.string(),
+  lines: z.array(lifeLine).readonly(),
+  open: z.array(openWorkflow).readonly().describe('running workflows and their phase'),
+  notes: z.array(z.string()).readonly().describe('what was not retained or could not be read'),
+});
+export type Life = z.infer<typeof lifeSchema>;
 
 /** Everything known about a node, in chronological order. */
 export function lifeOf(records: NodeRecords): Life {
@@ -112,7 +109,11 @@ function byWorkflow(runs: readonly Run[]): ReadonlyMap<string, readonly Run[]> {
 
 const startOf = ({ steps }: Run): number => steps[0]?.at ?? 0;
 
-function lineOf({ at, what, workflowId }: LifeEntry, index: number, all: readonly LifeEntry[]): LifeLine {
+function lineOf(
+  { at, what, workflowId }: LifeEntry,
+  index: number,
+  all: readonly LifeEntry[],
+): z.infer<typeof lifeLine> {
   const before = all[index - 1];
   return {
     at: new Date(at).toISOString(),

@@ -17,7 +17,7 @@ import { parseResources } from '../../core/quantities.js';
 import { hasTaint } from '../../core/taints.js';
 import { isDeleting } from '../../core/names.js';
 import { launchStateOf } from '../status-objects.js';
-import type { Amounts, PageNode } from './snapshot.js';
+import type { Amounts, NodePod, PageNode } from './snapshot.js';
 
 const mebibyte = 2 ** 20;
 
@@ -126,7 +126,7 @@ function marksOf(claim: NodeClaim, node: Node | undefined): PageNode['marks'] {
 }
 
 /** The pods of a node with their requests, largest first. */
-export function nodePods({ cache }: Pick<ClusterDeps, 'cache'>, node: string): readonly object[] {
+export function nodePods({ cache }: Pick<ClusterDeps, 'cache'>, node: string): readonly NodePod[] {
   return cache
     .podsOnNode(node)
     .filter((pod) => !isTerminal(pod))

@@ -2,15 +2,18 @@ import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import FakeTimers from '@sinonjs/fake-timers';
 import type { Client } from '@temporalio/client';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { noteMark } from '../../cluster/interruption-note.js';
 import { PageAccess } from './access.js';
+import { endpoints, namedIn } from './api.js';
+import type { ActivityReport } from '../report/sums.js';
+import type { PrometheusSource } from './prometheus.js';
 import { layout, nodeAt } from './browser/layout.js';
 import { csv, shellWord, used } from './browser/format.js';
-import { changed, hashOf, viewOf } from './browser/view.js';
+import { changed, happenings, hashOf, viewOf } from './browser/view.js';
 import { changeOf, LivePage } from './live-page.js';
 import { workloadName } from './nodes.js';
 import { servePage } from './server.js';
@@ -158,6 +161,134 @@ describe('what is drawn', () => {
     expect(view).toMatchObject({ group: 'zone', node: 'n1', search: 'shop api', view: 'map' });
     expect(viewOf('#group=constructor&theme=__proto__')).toEqual(viewOf(''));
     expect(viewOf(hashOf(view))).toEqual(view);
+  });
+});
+
+describe('what happened, by the operator and by the report', () => {
+  const row = (closedAt: string, kind: string) => ({
+    ...{ workflowId: `${kind}/x`, kind, reason: 'Drifted', nodePool: 'default', nodeClaim: 'c1', outcome: 'done' },
+    ...{ savedPerHour: 0, startedAt: closedAt, closedAt },
+  });
+  const at = (text: string): number => Date.parse(text);
+  const seen = { at: at('2026-01-05T12:00:00Z'), kind: 'gone' as const, what: 'Gone', subject: 'n1', by: '' };
+  const order = { at: '2026-01-05T12:01:00Z', order: 'approve', by: 'ann', because: 'it may', isForced: true };
+  const report = {
+    rows: [row('2026-01-05T11:00:00Z', 'drift'), row('2026-01-05T12:00:01Z', 'terminate')],
+    orders: [{ ...order, about: 'c1', workflowId: 'x' }],
+  } as unknown as ActivityReport;
+
+  test('newest first: orders, what the operator saw, and of the report what was before that', () => {
+    expect(happenings([seen], report).map(({ kind, what }) => [kind, what])).toEqual([
+      ['order', 'approve with force by ann: it may'],
+      ['gone', 'Gone'],
+      ['rollout', 'done (Drifted)'],
+    ]);
+  });
+
+  test('where the operator saw nothing yet all of the report is shown', () => {
+    expect(happenings([], report).map(({ kind }) => kind)).toEqual(['order', 'gone', 'rollout']);
+    expect(happenings([seen], undefined)).toEqual([seen]);
+  });
+});
+
+describe('what the page lacks is said, with since when (surfaces/page)', () => {
+  let world: ActivityWorld;
+  const lease = { namespace: 'kube-system', name: 'l' };
+  const pageWith = (client: object, prometheus?: PrometheusSource): LivePage =>
+    new LivePage({
+      ...{ ...world.deps, client: client as Client, karpenterLease: lease, leaderLease: lease, temporalUi: '' },
+      ...(prometheus === undefined ? {} : { prometheus }),
+    });
+  const away = { connection: { withDeadline: () => Promise.reject(new Error('connection refused')) } };
+  const saidBy = async (live: LivePage): Promise<(string | number)[][]> =>
+    (await live.snapshot()).problems.map(({ what, since }) => [what.split(':')[0]!, since]);
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodePool', nodePool('default'));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  test('without Temporal: pools, pauses and nodes are shown, and the time does not move', async () => {
+    world.kube.put('DisruptionPause', {
+      metadata: { name: 'p' },
+      spec: { scope: { kind: 'Cluster' as const }, message: 'release week' },
+    });
+    await world.synced();
+    const live = pageWith(away);
+    const since = world.clock.now;
+    const { pools, pauses, problems } = await live.snapshot();
+    expect([pools.map(({ name }) => name), pauses.map(({ because }) => because)]).toEqual([
+      ['default'],
+      ['release week'],
+    ]);
+    expect(problems).toMatchObject([{ what: expect.stringMatching(/^Temporal does not answer.*connection refused/) }]);
+    world.clock.now += 60_000;
+    await live.refresh();
+    expect((await live.snapshot()).problems.map((each) => each.since)).toEqual([since]);
+  });
+
+  test('a Temporal that never answers holds the first page for some seconds, and later ones not at all', async () => {
+    const live = pageWith({ connection: { withDeadline: () => new Promise(() => undefined) } });
+    const clock = FakeTimers.install({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const first = live.snapshot();
+      await clock.tickAsync(5000);
+      expect((await first).nodes).toEqual([]);
+    } finally {
+      clock.uninstall();
+    }
+  });
+
+  test('a cache without a connection', async () => {
+    const live = pageWith(away);
+    jest.spyOn(world.deps.cache, 'connected', 'get').mockReturnValue(false);
+    const since = world.clock.now;
+    await live.snapshot();
+    world.clock.now += 5000;
+    expect(await saidBy(live)).toContainEqual(['the API server does not answer', since]);
+    jest.restoreAllMocks();
+    expect((await saidBy(live)).flat()).not.toContain('the API server does not answer');
+  });
+
+  test('an API server whose clock is ten minutes ahead', async () => {
+    const claim = nodeClaim('c1');
+    const creationTimestamp = new Date(world.clock.now + 600_000).toISOString();
+    world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, creationTimestamp } });
+    await world.synced();
+    expect((await saidBy(pageWith(away))).flat()).toContainEqual(
+      expect.stringMatching(/^the clock of the API server is at least \d+ minutes ahead/),
+    );
+  });
+
+  test('a change that another reader saw first is sent all the same', async () => {
+    const clock = FakeTimers.install({ toFake: ['setInterval', 'clearInterval'] });
+    const stop = new AbortController();
+    try {
+      const live = pageWith(away);
+      const sent: (string | undefined)[] = [];
+      live.start(stop.signal);
+      live.watch(({ nodes = [] }) => sent.push(...nodes.map(({ claim }) => claim)));
+      await live.snapshot();
+      await clock.tickAsync(1000);
+      world.kube.put('NodeClaim', nodeClaim('c2'));
+      await world.synced();
+      expect((await live.snapshot()).nodes.map(({ claim }) => claim)).toEqual(['c2']);
+      while (sent.length === 0) await clock.tickAsync(1000);
+      expect(sent).toEqual(['c2']);
+    } finally {
+      stop.abort();
+      clock.uninstall();
+    }
+  });
+
+  test('a Prometheus that does not answer: prices are those of the operator', async () => {
+    const live = pageWith(away, { url: 'http://127.0.0.1:1', selector: '' });
+    expect(await live.past(3_600_000)).toEqual({ source: 'operator', points: [] });
+    expect((await saidBy(live)).map(([what]) => what)).toContainEqual(
+      expect.stringMatching(/^Prometheus does not answer/),
+    );
   });
 });
 
@@ -332,10 +463,29 @@ describe('the served page', () => {
     expect(pods.map(({ name }) => name).sort()).toEqual(['shop/agent-x', 'shop/web-7f-1', 'shop/web-7f-2']);
   });
 
-  test('the OpenAPI document describes the snapshot', async () => {
-    const document = (await (await fetched('/api/v1/openapi.json')).json()) as { components: { schemas: object } };
-    expect(Object.keys(document.components.schemas)).toEqual(['Snapshot', 'Change']);
+  test('the OpenAPI document has each path with the schema of its answer', async () => {
+    const document = (await (await fetched('/api/v1/openapi.json')).json()) as { paths: Record<string, object> };
+    expect(Object.keys(document.paths).sort()).toEqual(endpoints.map(({ path }) => path).sort());
+    expect(document.paths['/api/v1/report']).toMatchObject({
+      get: {
+        parameters: [{ name: 'since', in: 'query', required: false, schema: { default: '24h' } }],
+        responses: {
+          '200': { content: { 'application/json': { schema: { required: expect.arrayContaining(['orders']) } } } },
+        },
+      },
+    });
   });
+});
+
+test.each([
+  ['/api/v1/pods/{namespace}/{name}/why', '/api/v1/pods/a/b%2Fc/why', { namespace: 'a', name: 'b/c' }],
+  ['/api/v1/pods/{namespace}/{name}/why', '/api/v1/pods/a/why', undefined],
+  ['/api/v1/nodes/{name}/why', '/api/v1/nodes/__proto__/why', { name: '__proto__' }],
+  ['/api/v1/report', '/api/v1/report?since=7h', { since: '7h' }],
+  ['/api/v1/report', '/api/v1/report', { since: '24h' }],
+])('the names that %s finds in %s', (path, given, names) => {
+  const query = { since: { default: '24h', description: '' } };
+  expect(namedIn(path, new URL(given, 'http://stowage'), path.endsWith('report') ? query : {})).toEqual(names);
 });
 
 test('a pod without a controller is its own workload', () => {

@@ -2,7 +2,6 @@ import type { Client } from '@temporalio/client';
 import { nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { ClusterDeps } from '../../cluster/deps.js';
 import { pausesInForce } from '../../cluster/pauses.js';
-import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
 import { counted } from '../../core/text.js';
@@ -15,8 +14,11 @@ import { fieldsOf } from '../history/records.js';
 import { readSavings } from '../report/read-activity.js';
 import { sumsOf } from '../report/sums.js';
 import { readBudgets, statusReport } from '../status-report.js';
+import { clusterRows } from '../status-objects.js';
+import { StatusReading } from '../status-reading.js';
 import type { StatusReport, WorkflowRow } from '../status-rows.js';
 import { type PageNodes, pricesByPool } from './nodes.js';
+import type { PrometheusSource } from './prometheus.js';
 import { pageVersion, type PageCommand, type PageNeed, type PageSnapshot } from './snapshot.js';
 
 export interface PageDeps extends ClusterDeps {
@@ -27,6 +29,8 @@ export interface PageDeps extends ClusterDeps {
   readonly leaderLease: { readonly namespace: string; readonly name: string };
   /** Address of the Temporal UI with the namespace; empty if unknown. */
   readonly temporalUi: string;
+  /** Where prices of earlier are. */
+  readonly prometheus?: PrometheusSource;
 }
 
 /** What is read from Temporal, which costs more than the cache and changes less often. */
@@ -52,8 +56,28 @@ export async function readEngine(deps: PageDeps, before?: EngineState): Promise<
   const budgets = await readBudgets(deps);
   const since = deps.now() - savingsOver;
   const isRecent = before?.saved !== undefined && since - before.saved.since < savingsEvery;
-  const saved = isRecent ? before.saved : { since, ...sumsOf(await readSavings({ client, cluster, since })) };
+  const saved = isRecent ? before.saved : savedOf(since, sumsOf(await readSavings({ client, cluster, since })));
   return { report, budgets, saved, commands: await readCommands(deps, report.workflows) };
+}
+
+const savedOf = (
+  since: number,
+  { commands, predictedPerHour, measuredCommands, measuredRealisedPerHour }: ReturnType<typeof sumsOf>,
+): PageSnapshot['saved'] => ({ since, commands, predictedPerHour, measuredCommands, measuredRealisedPerHour });
+
+/** What Kubernetes alone knows, with what Temporal said before: for a time without Temporal. */
+export async function readObjects(deps: PageDeps, before: EngineState | undefined): Promise<EngineState> {
+  const reading = new StatusReading();
+  const lists = reading.kube({ list: listsOf(deps.cache, deps.kube) });
+  const pods = deps.cache.all('Pod').filter(({ spec }) => spec.nodeName === undefined);
+  const objects = await clusterRows(lists, pods, deps.now());
+  const nothing = { stuck: [], unavailable: [], stays: [], moreStay: 0, workflows: [], moreUnderWay: 0 };
+  const pools = objects.pools.map((pool) => {
+    const known = before?.report.pools.find(({ nodePool }) => nodePool === pool.nodePool);
+    return { ...known, ...pool };
+  });
+  const report = { ...(before?.report ?? nothing), ...objects, pools, unread: reading.unread };
+  return { budgets: [], commands: [], ...before, report };
 }
 
 /** Lists from the cache where it has the kind. */
@@ -130,21 +154,21 @@ export async function readSnapshot(
     pools: poolsOf(engine, pricesByPool(nodes)),
     commands: [...(engine?.commands ?? [])],
     ...(engine?.saved === undefined ? {} : { saved: engine.saved }),
-    ...(engine === undefined ? nothingRead : sectionsOf(engine.report)),
-  };
-}
-
-const nothingRead = { needs: [], pauses: [], waiting: [], rollouts: [], stays: [], nextWindow: '' };
-
-function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothingRead | 'leastPossiblePerHour'> {
-  const { leastPossiblePerHour, pauses, unplaced, stays, nextWindow } = report;
-  return {
-    ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
-    needs: needsOf(report),
     pauses: pauses.map(({ scope, reason, actor, until }) => ({
       ...{ scope: pauseScopeText(scope), because: reason, by: actor },
       ...(until === undefined ? {} : { until }),
     })),
+    ...(engine === undefined ? nothingRead : sectionsOf(engine.report)),
+  };
+}
+
+const nothingRead = { needs: [], waiting: [], rollouts: [], stays: [], nextWindow: '' };
+
+function sectionsOf(report: StatusReport): Pick<PageSnapshot, keyof typeof nothingRead | 'leastPossiblePerHour'> {
+  const { leastPossiblePerHour, unplaced, stays, nextWindow } = report;
+  return {
+    ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
+    needs: needsOf(report),
     waiting: unplaced.map(({ why, pods }) => ({ why, pods: pods.slice(0, mostPodNames), count: pods.length })),
     rollouts: rolloutsOf(report),
     stays: stays.map(({ why, nodes }) => ({ why, nodes: [...nodes] })),
@@ -181,12 +205,15 @@ const nextText = (next: StatusReport['nextWindow']): string =>
   next === undefined ? '' : `${next.at === undefined ? '' : `${timeText(Date.parse(next.at))}: `}${next.why}`;
 
 /** What a person should decide or repair, questions first. */
-function needsOf({ workflows, stuck, problems, declined }: StatusReport): PageNeed[] {
+function needsOf({ workflows, stuck, problems, declined, pools }: StatusReport): PageNeed[] {
   return [
     ...workflows.filter(({ awaitingApproval }) => awaitingApproval).map(questionOf),
     ...workflows.filter(({ blockedBy, awaitingApproval }) => blockedBy !== '' && !awaitingApproval).map(drainOf),
     ...stuck.map(({ subject, why, then }) => needOf('stuck', subject, `${why}; ${then}`)),
     ...problems.map(({ object, message }) => needOf('problem', object, message)),
+    ...pools
+      .filter(({ ready, message }) => ready !== 'True' || message !== '')
+      .map(({ nodePool, message }) => needOf('problem', `NodePool ${nodePool}`, message)),
     ...declined.map(({ object, message }) => needOf('declined', object, message)),
   ];
 }
@@ -198,11 +225,11 @@ const needOf = (kind: PageNeed['kind'], subject: string, text: string): PageNeed
   orders: [],
 });
 
-function questionOf({ workflowId, nodeClaim, nodePool, question, waitingFor, until }: WorkflowRow): PageNeed {
+function questionOf({ workflowId, nodeClaim, nodePool, reason, question, waitingFor, until }: WorkflowRow): PageNeed {
   return {
     kind: 'question',
     subject: nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim,
-    text: question?.what ?? waitingFor,
+    text: question?.what ?? (waitingFor === '' ? `approval (${reason}): no worker says what yes does` : waitingFor),
     ...(question === undefined ? {} : { yes: effectsOf(question).join('; '), until: question.until }),
     ...(question === undefined && until !== '' ? { until } : {}),
     orders: [`stowage approve ${workflowId}`, `stowage reject ${workflowId} --because '...'`],
@@ -217,6 +244,3 @@ const drainOf = ({ workflowId, nodeClaim, causes, blockedBy }: WorkflowRow): Pag
   orders: [`stowage expedite ${nodeClaim} --because '...'`],
   workflowId,
 });
-
-/** Why a part of the page is missing. */
-export const problemText = (error: unknown): string => `Temporal does not answer: ${messageOf(error)}`;

@@ -4,15 +4,12 @@ import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import { messageOf } from '../../core/error-message.js';
 import { listen, requestServer } from '../../process/http.js';
-import { knownLife } from '../history.js';
-import { temporalEngine } from '../history/engine.js';
+import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
-import { whyNode, whyPod } from '../why.js';
+import { endpoints, namedIn, pageOpenApi } from './api.js';
 import { PageAccess } from './access.js';
 import { LivePage } from './live-page.js';
-import { nodePods } from './nodes.js';
 import { withSnapshot } from './page-file.js';
-import { pageOpenApi } from './open-api.js';
 import type { PageDeps } from './read-snapshot.js';
 
 const compress = promisify(gzip);
@@ -22,7 +19,6 @@ const keepAliveMs = 20_000;
 const mostStreams = 100;
 
 type Reply = { readonly type: 'text/html' | 'application/json' | 'text/plain'; readonly body: string };
-type Route = (name: string) => Promise<Reply> | Reply;
 
 const json = (value: unknown): Reply => ({ type: 'application/json', body: JSON.stringify(value) });
 
@@ -45,25 +41,22 @@ export async function servePage(
 ): Promise<number> {
   const page = new LivePage(deps);
   const access = new PageAccess(deps.kube, deps.now);
-  const live = { kube: deps.kube, client: deps.client, cluster: deps.cluster };
-  const routes: readonly (readonly [RegExp, Route])[] = [
-    [/^\/$/, () => ({ type: 'text/html', body: html })],
-    [/^\/snapshot\.html$/, async () => ({ type: 'text/html', body: withSnapshot(html, await page.snapshot()) })],
-    [/^\/api\/v1\/snapshot$/, async () => json(await page.snapshot())],
-    [/^\/api\/v1\/openapi\.json$/, () => json(pageOpenApi())],
-    [/^\/api\/v1\/nodes\/([^/]+)\/pods$/, (name) => json(nodePods(deps, name))],
-    [/^\/api\/v1\/nodes\/([^/]+)\/why$/, async (name) => json(await whyNode(live, name))],
-    [
-      /^\/api\/v1\/nodes\/([^/]+)\/history$/,
-      async (name) => json(await knownLife({ ...live, engine: temporalEngine(live.client), now: deps.now() }, name)),
-    ],
-    [
-      /^\/api\/v1\/pods\/([^/]+\/[^/]+)\/why$/,
-      async (name) => json(await whyPod(live, ...(name.split('/') as [string, string]))),
-    ],
-  ];
+  const documents: Readonly<Record<string, () => Promise<Reply> | Reply>> = {
+    '/': () => ({ type: 'text/html', body: html }),
+    '/snapshot.html': async () => ({ type: 'text/html', body: withSnapshot(html, await page.snapshot()) }),
+    '/api/v1/openapi.json': () => json(pageOpenApi()),
+  };
+  const answered = async (url: URL): Promise<Reply | undefined> => {
+    const document = lookUp(documents, url.pathname);
+    if (document !== undefined) return document();
+    for (const { path, query, read } of endpoints) {
+      const given = namedIn(path, url, query);
+      if (given !== undefined && read !== undefined) return json(await read(deps, page, given));
+    }
+    return undefined;
+  };
   const server = requestServer(
-    async (request, response, { pathname }) => {
+    async (request, response, url) => {
       const answer = await access.of(request);
       if (!answer.allowed) {
         refuse(response, answer.status, answer.why);
@@ -73,25 +66,21 @@ export async function servePage(
         refuse(response, 405, 'the page is read-only');
         return;
       }
-      if (pathname === '/api/v1/stream') {
+      if (url.pathname === '/api/v1/stream') {
         stream(page, response);
         return;
       }
-      for (const [path, route] of routes) {
-        const found = path.exec(pathname);
-        if (found === null) continue;
-        const name = decoded(found[1] ?? '');
-        if (name === undefined) {
-          refuse(response, 400, 'the name in the path is not valid');
-          return;
-        }
-        return send(response, await route(name), request.headers['accept-encoding']);
-      }
-      refuse(response, 404, 'there is no such page');
+      const reply = await answered(url);
+      if (reply === undefined) refuse(response, 404, 'there is no such page');
+      else await send(response, reply, request.headers['accept-encoding']);
     },
     (response, error) => {
       if (error instanceof UsageError) {
         refuse(response, 404, error.message);
+        return;
+      }
+      if (error instanceof URIError) {
+        refuse(response, 400, 'the name in the path is not valid');
         return;
       }
       deps.log.warn({ error: messageOf(error) }, 'a request of the page failed');
@@ -106,14 +95,6 @@ export async function servePage(
     server.closeAllConnections();
   });
   return (server.address() as AddressInfo).port;
-}
-
-function decoded(name: string): string | undefined {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return undefined;
-  }
 }
 
 function refuse(response: ServerResponse, status: number, why: string): void {

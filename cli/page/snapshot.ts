@@ -1,5 +1,10 @@
 import { z } from 'zod';
 
+/** Other answers of the API, for the page. */
+export type { Life } from '../history/life.js';
+export type { ActivityReport } from '../report/sums.js';
+export type { Why } from '../why-answers.js';
+
 /** The version of `/api/v1`: fields may be added, none changes its meaning. */
 export const pageVersion = 1;
 
@@ -32,6 +37,15 @@ const pageNode = z.object({
   waits: z.string().optional().describe('what its disruption waits for'),
 });
 export type PageNode = z.infer<typeof pageNode>;
+
+/** A pod of a node. */
+export const nodePod = z.object({
+  name: z.string().describe('namespace/name'),
+  workload: z.string(),
+  requests: amounts,
+  isDaemon: z.boolean(),
+});
+export type NodePod = z.infer<typeof nodePod>;
 
 const pageCommand = z.object({
   workflowId: z.string(),
@@ -139,6 +153,13 @@ const pagePoint = z.object({
   byPool: z.record(z.string(), dollars),
 });
 export type PagePoint = z.infer<typeof pagePoint>;
+
+/** The price over a time, oldest first. */
+export const pagePast = z.object({
+  source: z.enum(['Prometheus', 'operator']).describe('the operator has what it saw since it leads, for a day'),
+  points: z.array(pagePoint),
+});
+export type PagePast = z.infer<typeof pagePast>;
 
 export const pageSnapshot = z.object({
   version: z.literal(pageVersion),

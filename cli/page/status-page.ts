@@ -21,6 +21,7 @@ export async function statusPage(given: Settings, live: Live): Promise<string> {
       ...{ karpenterLease: karpenterLease(settings), leaderLease: leaderLease(settings) },
       temporalUi: temporalUiOf(settings),
     });
+    await page.refresh();
     return pageFile(await page.snapshot());
   } finally {
     ending.abort();

@@ -1,66 +1,65 @@
+import { z } from 'zod';
+
+const dollars = z.number().describe('dollars per hour');
+const time = z.string().describe('ISO 8601');
+
 /** One closed workflow. */
-export interface DoneRow {
-  readonly workflowId: string;
-  readonly kind: string;
-  readonly reason: string;
-  readonly nodePool: string;
-  readonly nodeClaim: string;
-  /** The phase in which it ended, or how it failed. */
-  readonly outcome: string;
-  /** Dollars per hour. */
-  readonly savedPerHour: number;
-  readonly startedAt: string;
-  readonly closedAt: string;
-}
+const doneRow = z.object({
+  workflowId: z.string(),
+  kind: z.string(),
+  reason: z.string(),
+  nodePool: z.string(),
+  nodeClaim: z.string(),
+  outcome: z.string().describe('the phase in which it ended, or how it failed'),
+  savedPerHour: dollars,
+  startedAt: z.string(),
+  closedAt: z.string(),
+});
+export type DoneRow = z.infer<typeof doneRow>;
 
 /** The measured saving of a completed command at the last measurement: an hour or a day after it. */
-export interface Measured {
-  readonly workflowId: string;
-  readonly reason: string;
-  readonly nodes: readonly string[];
-  /** Time since the command, milliseconds. */
-  readonly afterMs: number;
-  /** Dollars per hour. */
-  readonly predictedPerHour: number;
-  readonly realisedPerHour: number;
-}
+const measured = z.object({
+  workflowId: z.string(),
+  reason: z.string(),
+  nodes: z.array(z.string()).readonly(),
+  afterMs: z.number().describe('time since the command, milliseconds'),
+  predictedPerHour: dollars,
+  realisedPerHour: dollars,
+});
+export type Measured = z.infer<typeof measured>;
 
 /** Pods that were deleted despite their protection. */
-export interface Forced {
-  /** ISO 8601. */
-  readonly at: string;
-  readonly nodePool: string;
-  readonly nodeClaim: string;
-  readonly by: string;
-  /** Names of the pods. */
-  readonly what: string;
-  readonly workflowId: string;
-}
+const forced = z.object({
+  at: time,
+  nodePool: z.string(),
+  nodeClaim: z.string(),
+  by: z.string(),
+  what: z.string().describe('names of the pods'),
+  workflowId: z.string(),
+});
+export type Forced = z.infer<typeof forced>;
 
 /** An order of a user to a workflow. */
-export interface OrderGiven {
-  /** ISO 8601. */
-  readonly at: string;
-  readonly order: string;
-  readonly by: string;
-  readonly because: string;
-  /** Whether it allowed pods to lose their protection. */
-  readonly isForced: boolean;
-  /** Its subject. */
-  readonly about: string;
-  readonly workflowId: string;
-}
+const orderGiven = z.object({
+  at: time,
+  order: z.string(),
+  by: z.string(),
+  because: z.string(),
+  isForced: z.boolean().describe('whether it allowed pods to lose their protection'),
+  about: z.string(),
+  workflowId: z.string(),
+});
+export type OrderGiven = z.infer<typeof orderGiven>;
 
 /** All actions in one cluster since a time. */
-export interface Activity {
-  readonly cluster: string;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly until: string;
-  readonly rows: readonly DoneRow[];
-  readonly measured: readonly Measured[];
-  readonly forced: readonly Forced[];
-  readonly orders: readonly OrderGiven[];
-  /** What is not counted, one sentence each. */
-  readonly notes: readonly string[];
-}
+export const activity = z.object({
+  cluster: z.string(),
+  since: time,
+  until: time,
+  rows: z.array(doneRow).readonly(),
+  measured: z.array(measured).readonly(),
+  forced: z.array(forced).readonly(),
+  orders: z.array(orderGiven).readonly(),
+  notes: z.array(z.string()).readonly().describe('what is not counted, one sentence each'),
+});
+export type Activity = z.infer<typeof activity>;

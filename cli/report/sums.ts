@@ -1,34 +1,31 @@
+import { z } from 'zod';
 import { compareText } from '../../core/text.js';
 import { lookUp } from '../../core/own.js';
-import type { Activity, DoneRow } from './activity.js';
+import { type Activity, activity, type DoneRow } from './activity.js';
 
-/** Totals of all actions, or of those for one reason. Prices in dollars per hour. */
-interface Sums {
-  readonly terminated: number;
-  /** Number of terminated nodes that were forced. */
-  readonly forced: number;
-  /** Completed consolidation commands, and their predicted saving. */
-  readonly commands: number;
-  readonly predictedPerHour: number;
-  /** Measured commands, their predicted and their measured saving. */
-  readonly measuredCommands: number;
-  readonly measuredPredictedPerHour: number;
-  readonly measuredRealisedPerHour: number;
-}
+const dollars = z.number().describe('dollars per hour');
 
-export interface Totals extends Sums {
-  readonly launched: number;
-}
+/** Totals of all actions, or of those for one reason. */
+const sums = z.object({
+  terminated: z.number(),
+  forced: z.number().describe('terminated nodes that were forced'),
+  commands: z.number().describe('completed consolidation commands'),
+  predictedPerHour: dollars.describe('their predicted saving, dollars per hour'),
+  measuredCommands: z.number(),
+  measuredPredictedPerHour: dollars,
+  measuredRealisedPerHour: dollars,
+});
+type Sums = z.infer<typeof sums>;
 
-export interface ReasonSum extends Sums {
-  readonly reason: string;
-}
+const totals = sums.extend({ launched: z.number() });
+export type Totals = z.infer<typeof totals>;
 
-/** The content of `stowage report`, in each format. */
-export interface ActivityReport extends Activity {
-  readonly totals: Totals;
-  readonly reasons: readonly ReasonSum[];
-}
+const reasonSum = sums.extend({ reason: z.string() });
+export type ReasonSum = z.infer<typeof reasonSum>;
+
+/** The content of `stowage report`, in each format and in the API. */
+export const reportSchema = activity.extend({ totals, reasons: z.array(reasonSum).readonly() });
+export type ActivityReport = z.infer<typeof reportSchema>;
 
 /** Titles of workflow kinds that act on nodes. */
 const titles: Readonly<Record<string, string>> = {

@@ -29,6 +29,7 @@ interface Rule {
 
 /** A Prometheus of a test's own. */
 export interface Prometheus {
+  readonly url: string;
   /** Throws what Prometheus says of an expression that it cannot evaluate. */
   query(expr: string): Promise<readonly Sample[]>;
   rules(): Promise<readonly Rule[]>;
@@ -75,6 +76,7 @@ export async function startPrometheus({ program, job, target, rules }: Options):
   };
   await waitUntilReady('prometheus', record, log, async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok);
   return {
+    url: `http://127.0.0.1:${port}`,
     query: async (expr) => {
       const { result } = await ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(
         `/api/v1/query?query=${encodeURIComponent(expr)}`,

@@ -1,23 +1,18 @@
-// The page in a browser: Chromium, driven over its debugging protocol through pipes, so that nothing has to be installed but Debian's
-// package.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+// The page in a browser, with what no cluster has at once.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { withSnapshot } from '../../cli/page/page-file.js';
+import { consolidationSnapshot, planSnapshot } from '../../cli/page/planned.js';
 import type { PageNode, PageSnapshot } from '../../cli/page/snapshot.js';
 import { bundlePage } from '../../tools/build/page.mjs';
-
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
-  (name) => spawnSync(name, ['--version']).status === 0,
-);
-if (chromium === undefined)
-  process.stderr.write('SKIPPED: the page in a browser, because there is no chromium (apt-get install chromium)\n');
+import { instanceType, packingInput, podsOf } from '../builders/packing-fixtures.js';
+import { generate } from '../cases/index.js';
+import { chromium, Tab } from '../builders/chromium.js';
 
 let folder = '';
 const markup = '<img src=x onerror="window.harm=1">';
@@ -106,93 +101,25 @@ function snapshotOf(count: number, pods: number): PageSnapshot {
   };
 }
 
-/** One tab of a browser. */
-class Tab {
-  private readonly waiting = new Map<number, (answer: { result?: unknown; error?: unknown }) => void>();
-  private last = 0;
-  private session: string | undefined;
-  readonly complaints: unknown[] = [];
+/** A plan for pods whose names are hostile, one of which finds no place. */
+function planned(): PageSnapshot {
+  const pods = [markup, turned, long].flatMap((name) => podsOf(2, name, { cpu: '2' }));
+  const types = [instanceType('small', { cpu: 4, price: 0.2 })];
+  return planSnapshot(packingInput({ pods: [...pods, ...podsOf(1, `huge-${markup}`, { cpu: '64' })] }, { types }));
+}
 
-  private constructor(private readonly child: ChildProcess) {
-    let text = '';
-    (child.stdio[4] as Readable).setEncoding('utf8').on('data', (part: string) => {
-      const messages = (text + part).split('\0');
-      text = messages.pop()!;
-      for (const each of messages) this.hear(JSON.parse(each) as Parameters<Tab['hear']>[0]);
-    });
-  }
-
-  static async open(): Promise<Tab> {
-    const flags = [
-      '--headless=new',
-      '--no-sandbox',
-      '--disable-gpu',
-      // A page that was left keeps its stream there, and a browser has six connections for a server.
-      '--disable-features=BackForwardCache',
-      '--remote-debugging-pipe',
-      `--user-data-dir=${folder}`,
-    ];
-    const tab = new Tab(
-      spawn(chromium!, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] }),
-    );
-    const { targetId } = (await tab.send('Target.createTarget', { url: 'about:blank' })) as { targetId: string };
-    const attached = await tab.send('Target.attachToTarget', { targetId, flatten: true });
-    tab.session = (attached as { sessionId: string }).sessionId;
-    for (const domain of ['Page', 'Runtime', 'Network']) await tab.send(`${domain}.enable`);
-    return tab;
-  }
-
-  private hear({
-    id,
-    method,
-    params,
-    ...answer
-  }: {
-    id?: number;
-    method?: string;
-    params?: object;
-    result?: unknown;
-  }): void {
-    if (id !== undefined) this.waiting.get(id)?.(answer);
-    if (method === 'Runtime.exceptionThrown') this.complaints.push(params);
-  }
-
-  send(method: string, params: object = {}): Promise<unknown> {
-    const id = (this.last += 1);
-    const isOfTab = this.session !== undefined && !method.startsWith('Browser.');
-    const about = isOfTab ? { sessionId: this.session } : {};
-    (this.child.stdio[3] as Writable).write(`${JSON.stringify({ id, method, params, ...about })}\0`);
-    return new Promise((resolve, reject) => {
-      this.waiting.set(id, ({ result, error }) =>
-        error === undefined ? resolve(result) : reject(new Error(`${method}: ${JSON.stringify(error)}`)),
-      );
-    });
-  }
-
-  /** The value of an expression in the page. */
-  async value<T>(expression: string): Promise<T> {
-    const answer = await this.send('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
-    return (answer as { result: { value: T } }).result.value;
-  }
-
-  /** Waits until the expression is true in the page, looking at each frame that it draws. */
-  until(expression: string): Promise<boolean> {
-    return this.value(
-      `new Promise((done) => { const look = () => (${expression}) ? done(true) : requestAnimationFrame(look); look(); })`,
-    );
-  }
-
-  async press(key: string): Promise<void> {
-    const text = key.length === 1 ? { text: key } : {};
-    await this.send('Input.dispatchKeyEvent', { type: 'keyDown', key, ...text });
-    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key });
-  }
-
-  async close(): Promise<void> {
-    const ended = once(this.child, 'exit');
-    await this.send('Browser.close').catch(() => undefined);
-    await ended;
-  }
+function consolidated(): PageSnapshot {
+  const made = generate('cluster', 12, 3);
+  const [objects, catalogue] = [join(folder, 'objects.json'), join(folder, 'catalogue.json')];
+  writeFileSync(objects, JSON.stringify({ kind: 'List', apiVersion: 'v1', items: made.objects }));
+  writeFileSync(catalogue, JSON.stringify(made.catalogue));
+  return consolidationSnapshot(
+    {
+      ...{ objects: [objects], catalogue, output: 'json', preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+      spotToSpot: false,
+    },
+    () => undefined,
+  );
 }
 
 const inBrowser = chromium === undefined ? describe.skip : describe;
@@ -203,6 +130,29 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
   let html = '';
   let shown: PageSnapshot;
   const paths: string[] = [];
+  const hourAgo = Date.now() - 3_600_000;
+  const past = {
+    prices: {
+      source: 'Prometheus',
+      points: Array.from({ length: 24 }, (_, i) => ({
+        ...{ at: Date.now() - (24 - i) * 3_600_000, pricePerHour: 3 + (i % 5), byPool: { default: 3 + (i % 5) } },
+      })),
+    },
+    report: {
+      rows: [
+        {
+          ...{ workflowId: 'drift/x', kind: 'drift', reason: 'Drifted', nodePool: 'default', nodeClaim: '' },
+          ...{ outcome: 'done', closedAt: new Date(hourAgo).toISOString() },
+        },
+      ],
+      orders: [
+        {
+          ...{ at: new Date(hourAgo).toISOString(), order: 'approve', by: 'ann', because: markup, isForced: false },
+          ...{ about: long, workflowId: 'x' },
+        },
+      ],
+    },
+  };
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'stowage-page-'));
@@ -215,6 +165,8 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
       else if (pathname === '/api/v1/snapshot') response.end(JSON.stringify(shown));
       else if (pathname === '/api/v1/stream')
         response.setHeader('content-type', 'text/event-stream').write(': open\n\n');
+      else if (pathname === '/api/v1/prices') response.end(JSON.stringify(past.prices));
+      else if (pathname === '/api/v1/report') response.end(JSON.stringify(past.report));
       else if (pathname.endsWith('/why')) response.end(JSON.stringify({ answer: 'it runs 3 pods', details: [markup] }));
       else if (pathname.endsWith('/history'))
         response.end(JSON.stringify({ lines: [{ at: '2026-01-01T00:00:00Z', what: 'launched' }] }));
@@ -234,22 +186,9 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
 
   const open = async (snapshot: PageSnapshot, hash = '', width = 1440): Promise<void> => {
     shown = snapshot;
-    await tab.send('Emulation.setDeviceMetricsOverride', {
-      width,
-      height: 900,
-      deviceScaleFactor: 1,
-      mobile: width < 500,
-    });
-    await tab.send('Page.navigate', { url: 'about:blank' });
-    await tab.send('Page.navigate', { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${hash}` });
+    await tab.window(width);
+    await tab.navigate(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${hash}`);
     await tab.until(`document.querySelector('canvas, table') !== null`);
-  };
-  const text = (): Promise<string> => tab.value('document.body.innerText');
-  /** With PAGE_PICTURES=FOLDER the pages are kept, to be looked at. */
-  const picture = async (name: string): Promise<void> => {
-    if (process.env['PAGE_PICTURES'] === undefined) return;
-    const { data } = (await tab.send('Page.captureScreenshot', { captureBeyondViewport: true })) as { data: string };
-    writeFileSync(join(process.env['PAGE_PICTURES'], `${name}.png`), Buffer.from(data, 'base64'));
   };
 
   test('the document is at most 150 kB as sent', () => expect(gzipSync(html).length).toBeLessThan(150_000));
@@ -259,7 +198,7 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
     ['1,000 nodes and 20,000 pods', 1000, 20],
   ])('%s: every part is there, and nothing of a name is run', async (_, count, pods) => {
     await open(snapshotOf(count, pods));
-    const page = await text();
+    const page = await tab.text();
     for (const part of [
       ...['Temporal does not answer', 'needs you', 'lower bound', 'saved in 24 hours', 'pods that wait', 'approval'],
       ...['About to happen', 'no type has 64 CPU', 'wave 2: 2 nodes', 'Cost over time', 'NodePools', 'opens at'],
@@ -295,6 +234,78 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
     await tab.until(`document.querySelectorAll('.table tbody tr').length === 5`);
   });
 
+  test('back in time: prices of Prometheus, and who ordered what, found by the search; the address keeps it', async () => {
+    await open(snapshotOf(5, 3), '#past=24h');
+    await tab.until(`document.querySelector('.ticker')?.innerText.includes('approve by ann')`);
+    expect(await tab.value(`document.querySelector('.uplot').parentElement.ariaLabel`)).toMatch(/to \$7\.000\/h/);
+    expect(await tab.text()).toContain('rollout');
+    await tab.press('/');
+    await tab.send('Input.insertText', { text: 'by ann' });
+    await tab.until(`document.querySelectorAll('.ticker li').length === 1`);
+    expect(await tab.value('location.hash')).toBe('#search=by+ann&past=24h');
+    expect(await tab.value('window.harm')).toBeUndefined();
+  });
+
+  test('what is seen as CSV and as JSON', async () => {
+    await open(snapshotOf(5, 3), '#search=node-4');
+    await tab.value(`window.saved = []; URL.createObjectURL = (blob) => (saved.push(blob.text()), 'data:,')`);
+    await tab.value(
+      `for (const button of document.querySelectorAll('footer button')) if (/CSV|JSON/.test(button.innerText)) button.click()`,
+    );
+    const [csv, json] = await tab.value<string[]>('Promise.all(saved)');
+    expect(csv!.split('\n')).toEqual([
+      expect.stringMatching(/^node,pool,/),
+      expect.stringMatching(/^node-4,default,/),
+      '',
+    ]);
+    expect(JSON.parse(json!)).toMatchObject([{ name: 'node-4' }]);
+  });
+
+  test('a command that is pointed at is drawn over the map, and pinned by a click', async () => {
+    await open(snapshotOf(5, 3));
+    const drawn = `document.querySelector('canvas').toDataURL()`;
+    await tab.until(`document.querySelector('canvas').width > 300`);
+    await tab.value(`window.before = ${drawn}`);
+    await tab.value(
+      `[...document.querySelectorAll('h2')].find((h) => h.innerText === 'About to happen').parentElement.querySelector('li').dispatchEvent(new MouseEvent('mouseenter'))`,
+    );
+    await tab.until(`${drawn} !== before`);
+    await tab.value(`document.querySelector('[aria-pressed]').click()`);
+    await tab.until(`location.hash.startsWith('#command=')`);
+  });
+
+  test.each([
+    [-600_000, /clock of the operator is 10 min behind that of this machine/],
+    [600_000, /clock of the operator is 9 min ahead of that of this machine|10 min ahead/],
+  ])('a clock that is off by %d ms is said at the top, with since when', async (ms, said) => {
+    await open({ ...snapshotOf(5, 3), at: Date.now() + ms });
+    const text = await tab.value<string>(`document.querySelector('[role=alert]').innerText`);
+    expect(text).toMatch(said);
+    expect(text).toMatch(/\(since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\)/);
+  });
+
+  test.each([
+    ['status', () => snapshotOf(5, 3)],
+    ['plan', planned],
+    ['consolidate', consolidated],
+    ['1,000 nodes', () => snapshotOf(1000, 20)],
+  ])('%s -o html, opened as a file: all is drawn, no request leaves, and no name does harm', async (_, snapshot) => {
+    const file = join(folder, 'page-as-file.html');
+    writeFileSync(file, withSnapshot(html, snapshot()));
+    await tab.navigate(`file://${file}`);
+    await tab.until(`document.querySelector('canvas')?.width > 300`);
+    const colours = await tab.value<number>(`(() => {
+      const canvas = document.querySelector('canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })()`);
+    expect(colours).toBeGreaterThan(5);
+    expect(tab.requests.filter((url) => !/^(file|data|about):/.test(url))).toEqual([]);
+    expect(await tab.text()).not.toContain('\u202E');
+    expect(await tab.value('window.harm ?? document.images.length')).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('a broken stream is said at the top', async () => {
     await open(snapshotOf(5, 3));
     server.closeAllConnections();
@@ -309,20 +320,17 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
       await open(snapshotOf(5, 3), `#theme=${theme}&node=node-1`, width);
       await tab.until(`document.querySelector('aside')?.innerText.includes('it runs 3 pods')`);
       expect(await tab.value('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-      await tab.value(axe);
-      expect(await tab.value(findings)).toEqual([]);
-      await picture(`${width}-${theme}-5`);
+      expect(await tab.findings()).toEqual([]);
+      await tab.picture(`${width}-${theme}-5`);
     },
   );
 
   test.each(['light', 'dark'])('1,000 nodes, %s: axe finds nothing, as map and as table', async (theme) => {
     await open(snapshotOf(1000, 20), `#theme=${theme}`);
-    await tab.value(axe);
-    expect(await tab.value(findings)).toEqual([]);
-    await picture(`1440-${theme}-1000`);
+    expect(await tab.findings()).toEqual([]);
+    await tab.picture(`1440-${theme}-1000`);
     await open(snapshotOf(50, 20), `#theme=${theme}&view=table`);
-    await tab.value(axe);
-    expect(await tab.value(findings)).toEqual([]);
+    expect(await tab.findings()).toEqual([]);
   });
 
   test('figures: the first drawing of 1,000 nodes with 20,000 pods, and the work of a move of the pointer over them', async () => {
@@ -361,7 +369,3 @@ inBrowser('the page in Chromium (surfaces/page)', () => {
     ).toBe(0);
   });
 });
-
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-/** What axe finds, with where. */
-const findings = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))]))`;

@@ -2,11 +2,35 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PageNeed, PageNode, PageSnapshot } from '../snapshot.js';
 import { Cost } from './cost';
 import { Drawer } from './drawer';
-import { ageText, clock, cores, count, csv, gibibytes, minuteText, perHour, perMonth, podsOn, used } from './format.js';
+import {
+  ageText,
+  cores,
+  count,
+  csv,
+  gibibytes,
+  minuteText,
+  perHour,
+  perMonth,
+  podsOn,
+  timeIn,
+  used,
+} from './format.js';
 import { Legend, Map } from './map';
-import { Choice, Orders, Section, WorkflowLink } from './parts';
-import { brokenSince, found, hoveredCommand, isFile, isPrinting, show, snapshot, view } from './state.js';
-import { areas, groupings, themes, views } from './view.js';
+import { Back, Choice, Orders, Section, WorkflowLink } from './parts';
+import {
+  brokenSince,
+  clockBehind,
+  found,
+  heardAt,
+  hoveredCommand,
+  isFile,
+  isPrinting,
+  past,
+  show,
+  snapshot,
+  view,
+} from './state.js';
+import { areas, groupings, happenings, pasts, themes, views } from './view.js';
 
 export function App() {
   const { value: page } = snapshot;
@@ -79,14 +103,23 @@ function Problems({ page }: { readonly page: PageSnapshot }) {
     const timer = setInterval(() => setNow(Date.now()), 5000);
     return () => clearInterval(timer);
   }, []);
-  const broken = brokenSince.value;
+  const { value: broken } = brokenSince;
+  const { value: clock } = clockBehind;
   const lines = [
     ...(broken === undefined
       ? []
       : [{ what: 'the connection to the operator is broken: this is how it was', since: broken }]),
-    ...(Math.abs(now - page.at) > 150_000 && broken === undefined && !isFile.value
-      ? [{ what: 'the operator sends no changes, or its clock and that of this machine differ', since: page.at }]
+    ...(now - heardAt.value > 150_000 && broken === undefined && !isFile.value
+      ? [{ what: 'the operator sends no changes: this is how it was', since: heardAt.value }]
       : []),
+    ...(clock.ms === 0
+      ? []
+      : [
+          {
+            what: `the clock of the operator is ${ageText(Math.abs(clock.ms))} ${clock.ms > 0 ? 'behind' : 'ahead of'} that of this machine: times here are the operator's`,
+            since: clock.since,
+          },
+        ]),
     ...page.problems,
   ];
   if (lines.length === 0) return null;
@@ -95,7 +128,7 @@ function Problems({ page }: { readonly page: PageSnapshot }) {
       <ul class="problems">
         {lines.map(({ what, since }) => (
           <li key={what}>
-            {what} (since {clock(since)} UTC)
+            {what} (since {minuteText(since, 19)} UTC)
           </li>
         ))}
       </ul>
@@ -365,11 +398,15 @@ function NodeRow({ node, at }: { readonly node: PageNode; readonly at: number })
 }
 
 function Waiting({ page }: { readonly page: PageSnapshot }) {
-  if (page.waiting.length === 0) return null;
+  const words = view.value.search.toLowerCase();
+  const all = page.waiting.filter(({ why, pods }) => `${why} ${pods.join(' ')}`.toLowerCase().includes(words));
+  // A search for nodes alone leaves all of them.
+  const waiting = all.length === 0 ? page.waiting : all;
+  if (waiting.length === 0) return null;
   return (
     <Section title="Pods that wait">
       <ul class="list">
-        {page.waiting.map(({ why, pods, count: all }) => (
+        {waiting.map(({ why, pods, count: all }) => (
           <li key={why}>
             <b>{count(all, 'pod')}</b>: {why}
             <div class="names">
@@ -435,27 +472,33 @@ function Pool({ pool, page }: { readonly pool: PageSnapshot['pools'][number]; re
     ({ pool: of, state, marks }) =>
       of === name && (state === 'draining' || state === 'not ready' || marks.includes('tainted')),
   );
+  // Most budgets are the same for all reasons; without nodes none has anything to say.
+  const byText = new globalThis.Map<string, (typeof budgets)[number][]>();
+  for (const budget of nodes === 0 ? [] : budgets) {
+    const text = budgetText(budget);
+    byText.set(text, [...(byText.get(text) ?? []), budget]);
+  }
   return (
     <article>
       <h3>
         {name} {ready === 'True' ? null : <span class="tag stuck">not ready</span>}
       </h3>
-      {ready === 'True' ? null : <p class="alarm">{message}</p>}
+      {message === '' ? null : <p class="alarm">{message}</p>}
       <p>
         {count(nodes, 'node')}, {perHour(pricePerHour)}
         {least === undefined ? '' : `; lower bound ${perHour(least)}`}
         {limits.length === 0 ? '' : `; limits: ${limits.join(', ')}`}
       </p>
       <ul class="rows">
-        {budgets.map(({ reason, allowed, total, ruledBy, changesAt }) => (
-          <li key={reason} title={ruledBy ?? ''}>
+        {[...byText].map(([text, equal]) => (
+          <li key={text} title={equal[0]!.ruledBy ?? ''}>
             <span>
-              <i class={allowed > 0 ? 'open' : 'closed'} /> {reason}
+              <i class={equal[0]!.allowed > 0 ? 'open' : 'closed'} />{' '}
+              {equal.length > 1 && equal.length === budgets.length
+                ? 'all reasons'
+                : equal.map(({ reason }) => reason).join(', ')}
             </span>
-            <span class="muted">
-              {allowed > 0 ? `open: ${allowed} of ${count(total, 'node')} may go` : (ruledBy ?? 'closed')}
-              {changesAt === undefined ? '' : `; ${allowed > 0 ? 'changes' : 'opens'} at ${minuteText(changesAt)} UTC`}
-            </span>
+            <span class="muted">{text}</span>
           </li>
         ))}
       </ul>
@@ -474,26 +517,34 @@ function Pool({ pool, page }: { readonly pool: PageSnapshot['pools'][number]; re
   );
 }
 
+function budgetText({ allowed, total, ruledBy, changesAt }: PageSnapshot['pools'][number]['budgets'][number]): string {
+  const now = allowed > 0 ? `open: ${allowed} of ${count(total, 'node')} may go` : (ruledBy ?? 'closed');
+  return changesAt === undefined ? now : `${now}; ${allowed > 0 ? 'changes' : 'opens'} at ${minuteText(changesAt)} UTC`;
+}
+
+/** A month of a large cluster has more than anybody reads; the search finds among all. */
+const mostHappenings = 1000;
+
 function Decisions({ page }: { readonly page: PageSnapshot }) {
   if (isFile.value && page.decisions.length === 0) return null;
   const words = view.value.search.toLowerCase();
   const nodes = new Set(page.nodes.map(({ name }) => name));
-  const shown = page.decisions.filter(({ what, subject, by }) =>
-    `${what} ${subject} ${by}`.toLowerCase().includes(words),
+  const happened = happenings(page.decisions, past.value.report);
+  const shown = happened.filter(({ kind, what, subject, by }) =>
+    `${kind} ${what} ${subject} ${by}`.toLowerCase().includes(words),
   );
   return (
     <Section title="What happened">
+      <Back />
       {shown.length === 0 ? (
         <p class="muted">
-          {page.decisions.length > 0
-            ? 'Nothing that the search finds.'
-            : 'Nothing since the operator leads. stowage report shows what was before.'}
+          {happened.length > 0 ? 'Nothing that the search finds.' : `Nothing ${pasts[view.value.past]}.`}
         </p>
       ) : null}
       <ol class="ticker" tabIndex={0} aria-label="what happened">
-        {shown.map(({ at, kind, what, subject }) => (
+        {shown.slice(0, mostHappenings).map(({ at, kind, what, subject, workflowId }) => (
           <li key={`${at} ${subject} ${what}`}>
-            <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
+            <time dateTime={new Date(at).toISOString()}>{timeIn(page.at, at, 19)}</time>
             <span class={`kind ${kind}`}>{kind}</span>
             <span>
               {kind === 'pause' || kind === 'resume' ? null : nodes.has(subject) ? (
@@ -503,7 +554,7 @@ function Decisions({ page }: { readonly page: PageSnapshot }) {
               ) : (
                 <b>{subject}</b>
               )}{' '}
-              {what}
+              {what} <WorkflowLink workflowId={workflowId} />
             </span>
           </li>
         ))}

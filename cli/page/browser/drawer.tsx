@@ -1,21 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { PageNode, PageSnapshot } from '../snapshot.js';
+import type { Life, NodePod, PageNode, PageSnapshot, Why } from '../snapshot.js';
 import { ageText, cores, count, gibibytes, minuteText, perHour, perMonth, shellWord, used } from './format.js';
 import { Orders, Section, WorkflowLink } from './parts';
-import { isFile, parsed, selected, show, view } from './state.js';
-
-interface NodePod {
-  readonly name: string;
-  readonly requests: readonly [number, number, number];
-  readonly isDaemon: boolean;
-}
-interface Why {
-  readonly answer: string;
-  readonly details: readonly string[];
-}
-interface Life {
-  readonly lines: readonly { readonly at: string; readonly what: string; readonly workflowId?: string }[];
-}
+import { answerOf, isFile, selected, show, view } from './state.js';
 
 /** An answer of the API; empty while it is read. */
 function useAnswer<T>(path: string): { readonly value?: T; readonly problem?: string } {
@@ -23,14 +10,12 @@ function useAnswer<T>(path: string): { readonly value?: T; readonly problem?: st
   useEffect(() => {
     setAnswer({});
     const stop = new AbortController();
-    const read = async (): Promise<void> => {
-      const response = await fetch(`api/v1/${path}`, { signal: stop.signal });
-      if (response.ok) setAnswer({ value: parsed(await response.text()) as T });
-      else setAnswer({ problem: await response.text() });
-    };
-    read().catch((error: unknown) => {
-      if (!stop.signal.aborted) setAnswer({ problem: `The operator does not answer: ${String(error)}` });
-    });
+    answerOf<T>(path, stop.signal).then(
+      (value) => setAnswer({ value }),
+      (error: Error) => {
+        if (!stop.signal.aborted) setAnswer({ problem: `No answer: ${error.message}` });
+      },
+    );
     return () => stop.abort();
   }, [path]);
   return answer;

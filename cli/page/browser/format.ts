@@ -24,7 +24,11 @@ export const minuteText = (at: number | string, length = 16): string => {
 export const shellWord = (word: string): string =>
   /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
+/** `02:00`, with the date where it is not that of `now`. */
+export const timeIn = (now: number, at: number, length = 16): string => {
+  const text = minuteText(at, length);
+  return text.slice(0, 10) === minuteText(now, 10) ? text.slice(11) : text.slice(5);
+};
 export const cores = (millicores: number): string => (millicores / 1000).toFixed(millicores % 1000 === 0 ? 0 : 1);
 export const gibibytes = (mib: number): string => `${(mib / 1024).toFixed(1)} Gi`;
 

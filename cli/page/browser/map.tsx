@@ -64,26 +64,16 @@ export function Map() {
     context.scale(ratio, ratio);
     const colours = coloursOf(frame.current!);
     if (command !== undefined) veil(context, size, colours);
-    const at = (name: string): NodeBox | undefined => {
-      for (const each of groups) for (const box of each.nodes) if (box.node.name === name) return box;
-      return undefined;
-    };
-    for (const [name, width] of [
-      [hovered.value, 1.5],
-      [selected, 3],
-    ] as const) {
-      const box = at(name);
-      if (box === undefined) continue;
-      outline(context, box, colours.accent, width);
-    }
+    const at = (name: string): NodeBox | undefined => boxOf(groups, name);
+    const chosen = at(selected);
+    if (chosen !== undefined) outline(context, chosen, colours.accent, 3);
     if (command !== undefined) drawMoves(context, command, at, size.width, colours);
-  }, [picture, hovered.value, selected, command]);
+  }, [picture, selected, command]);
 
   const boxAt = (event: MouseEvent): NodeBox | undefined => {
     const { left, top } = canvas.current!.getBoundingClientRect();
     return nodeAt(groups, event.clientX - left, event.clientY - top);
   };
-  const over = nodes.find(({ name }) => name === hovered.value);
   return (
     <div class="map" ref={frame}>
       <canvas
@@ -95,8 +85,27 @@ export function Map() {
         onMouseLeave={() => (hovered.value = '')}
         onClick={(event) => show({ node: boxAt(event)?.node.name ?? '', pod: '' })}
       />
-      {over === undefined ? null : <Hint node={over} />}
+      <Hovered groups={groups} />
     </div>
+  );
+}
+
+function boxOf(groups: readonly GroupBox[], name: string): NodeBox | undefined {
+  if (name === '') return undefined;
+  for (const each of groups) for (const box of each.nodes) if (box.node.name === name) return box;
+  return undefined;
+}
+
+/** Of the node under the pointer: nothing else is drawn again while it moves. */
+function Hovered({ groups }: { readonly groups: readonly GroupBox[] }) {
+  const box = boxOf(groups, hovered.value);
+  if (box === undefined) return null;
+  const { node, x, y, width, height } = box;
+  return (
+    <>
+      <div class="over" style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />
+      <Hint node={node} />
+    </>
   );
 }
 

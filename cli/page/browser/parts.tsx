@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { snapshot } from './state.js';
+import { isFile, past, type Past, show, snapshot, view } from './state.js';
+import { pasts } from './view.js';
 
 export function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
@@ -46,6 +47,28 @@ function Copy({ text }: { readonly text: string }) {
       <code>{text}</code> <span aria-live="polite">{done ? 'copied' : ''}</span>
     </button>
   );
+}
+
+/** How far back prices and what happened go, which is one choice, and what is missing of it. */
+export function Back() {
+  if (isFile.value) return null;
+  const { past: since } = view.value;
+  return (
+    <div class="controls">
+      <Choice label="show" value={since} options={pasts} onChange={(value) => show({ past: value })} />
+      <span class="muted" role="status">
+        {since === '' ? '' : missingOf(past.value)}
+      </span>
+    </div>
+  );
+}
+
+function missingOf({ prices, report, problem }: Past): string {
+  if (problem !== undefined) return problem;
+  if (prices === undefined || report === undefined) return 'Reading…';
+  return prices.source === 'Prometheus'
+    ? ''
+    : 'Prices are those since the operator leads: PROMETHEUS_URL gives earlier ones.';
 }
 
 interface ChoiceProps<T extends string> {

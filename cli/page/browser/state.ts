@@ -1,12 +1,32 @@
 import { computed, effect, signal } from '@preact/signals';
 import { printable } from '../../../core/text.js';
-import type { PageChange, PageNode, PageSnapshot } from '../snapshot.js';
+import type { ActivityReport, PageChange, PageNode, PagePast, PageSnapshot } from '../snapshot.js';
 import { changed, hashOf, type View, viewOf } from './view.js';
 
 export const view = signal<View>(viewOf(location.hash));
 export const snapshot = signal<PageSnapshot | undefined>(undefined);
 /** Since when the stream is broken, milliseconds; undefined while it is open, and in a file. */
 export const brokenSince = signal<number | undefined>(undefined);
+/** When the operator last said something, and how far its clock is behind that of this machine, milliseconds. */
+export const heardAt = signal(Date.now());
+export const clockBehind = signal<{ readonly ms: number; readonly since: number }>({ ms: 0, since: 0 });
+/** The clocks of two machines that follow the same time differ by less. */
+const clocksMs = 60_000;
+function heard({ at }: { readonly at: number }): void {
+  const now = Date.now();
+  heardAt.value = now;
+  const ms = now - at;
+  const { since } = clockBehind.value;
+  clockBehind.value = Math.abs(ms) < clocksMs ? { ms: 0, since: 0 } : { ms, since: since === 0 ? now : since };
+}
+
+/** What the API says of earlier, as asked for. */
+export interface Past {
+  readonly prices?: PagePast;
+  readonly report?: ActivityReport;
+  readonly problem?: string;
+}
+export const past = signal<Past>({});
 export const isFile = signal(false);
 /** Name of the node, and id of the command, that the pointer is on; empty for none. */
 export const hovered = signal('');
@@ -48,6 +68,32 @@ export const selected = computed(() => snapshot.value?.nodes.find(({ name }) => 
 export const parsed = (text: string): unknown =>
   JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
 
+/** An answer of the API. Rejects with what it says. */
+export async function answerOf<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(`api/v1/${path}`, { ...(signal === undefined ? {} : { signal }) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return parsed(text) as T;
+}
+
+const pastAsked = computed(() => view.value.past);
+effect(() => {
+  const { value: since } = pastAsked;
+  past.value = {};
+  if (since === '' || isFile.value) return undefined;
+  const stop = new AbortController();
+  const read = <T>(path: string, use: (answer: T) => Past): void =>
+    void answerOf<T>(`${path}?since=${since}`, stop.signal).then(
+      (answer) => (past.value = { ...past.peek(), ...use(answer) }),
+      (error: Error) => {
+        if (!stop.signal.aborted) past.value = { ...past.peek(), problem: error.message };
+      },
+    );
+  read<PagePast>('prices', (prices) => ({ prices }));
+  read<ActivityReport>('report', (report) => ({ report }));
+  return () => stop.abort();
+});
+
 /** Reads the snapshot in the page, or the server's, and follows its changes. */
 export function connect(): void {
   const inside = document.getElementById('snapshot')?.textContent ?? '';
@@ -58,9 +104,9 @@ export function connect(): void {
   }
   const stream = new EventSource('api/v1/stream');
   const read = async (): Promise<void> => {
-    const response = await fetch('api/v1/snapshot');
-    if (!response.ok) throw new Error(await response.text());
-    snapshot.value = parsed(await response.text()) as PageSnapshot;
+    const page = await answerOf<PageSnapshot>('snapshot');
+    heard(page);
+    snapshot.value = page;
   };
   stream.addEventListener('open', () => {
     // Changes were missed while it was broken.
@@ -72,6 +118,8 @@ export function connect(): void {
   stream.addEventListener('error', () => (brokenSince.value ??= Date.now()));
   stream.addEventListener('message', ({ data }) => {
     const { value: page } = snapshot;
-    if (page !== undefined) snapshot.value = changed(page, parsed(data as string) as PageChange);
+    const change = parsed(data as string) as PageChange;
+    heard(change);
+    if (page !== undefined) snapshot.value = changed(page, change);
   });
 }

@@ -1,4 +1,4 @@
-import type { PageChange, PageSnapshot } from '../snapshot.js';
+import type { ActivityReport, PageChange, PageDecision, PageSnapshot } from '../snapshot.js';
 
 /** What can be chosen, with its text. */
 export const groupings = {
@@ -10,6 +10,14 @@ export const groupings = {
 } as const;
 export const areas = { cpu: 'CPU', memory: 'memory', gpu: 'GPUs' } as const;
 export const views = { map: 'map', table: 'table' } as const;
+/** How far back prices and what happened are shown; as the parameter `since` of the API. */
+export const pasts = {
+  '': 'since the operator leads',
+  '6h': 'the last 6 hours',
+  '24h': 'the last 24 hours',
+  '168h': 'the last 7 days',
+  '720h': 'the last 30 days',
+} as const;
 export const themes = { auto: 'as the system', light: 'light', dark: 'dark' } as const;
 
 /** The view. The address contains all of it, so that a link shows the same. */
@@ -24,11 +32,12 @@ export interface View {
   readonly pod: string;
   /** Id of the command whose moves are drawn; empty for none. */
   readonly command: string;
+  readonly past: keyof typeof pasts;
   readonly theme: keyof typeof themes;
 }
 
 const initial: View = {
-  ...{ view: 'map', group: 'pool', resource: 'cpu', theme: 'auto' },
+  ...{ view: 'map', group: 'pool', resource: 'cpu', past: '', theme: 'auto' },
   ...{ search: '', node: '', pod: '', command: '' },
 };
 
@@ -44,6 +53,7 @@ export function viewOf(hash: string): View {
     node: given.get('node') ?? '',
     pod: given.get('pod') ?? '',
     command: given.get('command') ?? '',
+    past: one('past', pasts) ?? initial.past,
     theme: one('theme', themes) ?? initial.theme,
   };
 }
@@ -54,6 +64,33 @@ export function hashOf(view: View): string {
   for (const [key, value] of Object.entries(view))
     if (value !== initial[key as keyof View]) given.set(key, String(value));
   return given.toString();
+}
+
+/** Something that happened: seen by the operator, or in the report. */
+export interface Happening extends Omit<PageDecision, 'kind'> {
+  readonly kind: string;
+  readonly workflowId?: string;
+}
+
+const kindOfRow: Readonly<Record<string, string>> = {
+  ...{ launch: 'ready', terminate: 'gone', drift: 'rollout', interrupt: 'interruption', consolidate: 'consolidation' },
+  expire: 'expiration',
+};
+
+/** What the operator has seen, and from the report what was before that, with the orders of people; newest first. */
+export function happenings(seen: readonly PageDecision[], report: ActivityReport | undefined): readonly Happening[] {
+  if (report === undefined) return seen;
+  const first = Math.min(Infinity, ...seen.map(({ at }) => at));
+  const rows = report.rows.map(({ closedAt, kind, reason, outcome, nodeClaim, nodePool, workflowId }): Happening => {
+    const subject = nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim;
+    const what = [outcome, reason === '' ? '' : `(${reason})`].join(' ').trim();
+    return { at: Date.parse(closedAt), kind: kindOfRow[kind] ?? kind, what, subject, by: '', workflowId };
+  });
+  const orders = report.orders.map(({ at, order, about, by, because, isForced, workflowId }): Happening => {
+    const what = `${order}${isForced ? ' with force' : ''} by ${by}${because === '' ? '' : `: ${because}`}`;
+    return { at: Date.parse(at), kind: 'order', what, subject: about, by, workflowId };
+  });
+  return [...seen, ...rows.filter(({ at }) => at < first), ...orders].sort((a, b) => b.at - a.at);
 }
 
 /** The snapshot after a change of the stream. */
