@@ -3,7 +3,7 @@ import { counted } from '../../core/text.js';
 import { followChanges } from '../../operator/change-events.js';
 import { PageNodes, pricesByPool } from './nodes.js';
 import { pricesOf } from './prometheus.js';
-import { type EngineState, type PageDeps, readEngine, readObjects, readSnapshot } from './read-snapshot.js';
+import { type EngineState, type PageDeps, readEngine, readWithoutTemporal, readSnapshot } from './read-snapshot.js';
 import type { PageChange, PageDecision, PageNode, PagePast, PagePoint, PageSnapshot } from './snapshot.js';
 
 /** How often Temporal is read while a page is open: after a change that its workflows follow, and without one. */
@@ -182,7 +182,7 @@ export class LivePage {
         'temporal',
         `Temporal does not answer, and work under way, questions and the lower bound are as they were: ${messageOf(error)}`,
       );
-      this.engine = await readObjects(this.deps, this.engine);
+      this.engine = await readWithoutTemporal(this.deps, this.engine);
     }
   }
 

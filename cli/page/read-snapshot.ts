@@ -66,7 +66,7 @@ const savedOf = (
 ): PageSnapshot['saved'] => ({ since, commands, predictedPerHour, measuredCommands, measuredRealisedPerHour });
 
 /** What Kubernetes alone knows, with what Temporal said before: for a time without Temporal. */
-export async function readObjects(deps: PageDeps, before: EngineState | undefined): Promise<EngineState> {
+export async function readWithoutTemporal(deps: PageDeps, before: EngineState | undefined): Promise<EngineState> {
   const reading = new StatusReading();
   const lists = reading.kube({ list: listsOf(deps.cache, deps.kube) });
   const pods = deps.cache.all('Pod').filter(({ spec }) => spec.nodeName === undefined);
