@@ -43,7 +43,7 @@ export class Builder {
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
     this.phase = new Uint8Array(compiled.sets);
-    this.admit = { left: this.remaining.left, sets: this.phase, rank: 0, items: undefined };
+    this.admit = { left: this.remaining.left, sets: this.phase, rank: 0 };
   }
 
   /**

@@ -49,16 +49,15 @@ export interface CompiledProblem extends KeptOffers {
   readonly openSetOf: Int32Array;
   /** Distinct admissions: `openSets[k][item]` is 1 where admitted. */
   readonly openSets: readonly Uint8Array[];
-  /** By open bin: pods of each compiled item inside already. */
-  readonly openHolds: readonly Int32Array[];
 }
 
 /** Offers that cost more than `ceiling` are left out: no packing of that price can use them. */
 export function compileProblem(problem: BinProblem, ceiling = Infinity): CompiledProblem {
   const dimensions = usedDimensions(problem);
+  const { openBins = [] } = problem;
   const sets = refineSets(problem);
   const order = searchOrder(problem, sets.of);
-  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
+  const openSets = numberSets(openBins.map((bin) => bin.allowed));
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
   const kept = keepOffers(problem, dimensions, sets, order, ceiling);
   const items = merged.members.length;
@@ -107,13 +106,12 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity): Compile
     capsOf: merged.capsOf,
     capMax: merged.capMax,
     conflictsOf: merged.conflictsOf,
-    openFree: problem.openBins.map((bin) => {
+    openFree: openBins.map((bin) => {
       const overdrawn = bin.free.some((amount, d) => amount < 0 && !dimensions.includes(d));
       return overdrawn ? undefined : Float64Array.from(dimensions, (d) => bin.free[d]!);
     }),
     openSetOf: openSets.of,
     openSets: openSets.distinct.map((bits) => Uint8Array.from(representative, (item) => (hasBit(bits, item) ? 1 : 0))),
-    openHolds: problem.openBins.map((bin) => Int32Array.from(new Set(bin.holds.map((item) => merged.of[item]!)))),
   };
 }
 

@@ -7,8 +7,6 @@ export interface BinAdmission {
   /** If given, only items of sets that have `rank` here. */
   sets: Uint8Array | undefined;
   rank: number;
-  /** If given, only items that have 1 here. */
-  items: Uint8Array | undefined;
 }
 
 /** CPU, memory and pods. Most problems have no other dimension; these three are handled without a loop. */
@@ -25,10 +23,7 @@ export class Filler {
   private readonly capsTouched: Int32Array;
   private caps = 0;
   private readonly blocked: Int32Array;
-  /**
-   * Items whose conflicts are counted in `blocked`. An item that an open bin holds may be added again, so each occurs
-   * at most twice.
-   */
+  /** Items whose conflicts are counted in `blocked`. */
   private readonly blockers: Int32Array;
   private blocking = 0;
   private readonly kinds: Int32Array;
@@ -43,7 +38,7 @@ export class Filler {
   constructor(private readonly compiled: CompiledProblem) {
     this.items = new Int32Array(compiled.items);
     this.capsTouched = new Int32Array(compiled.capMax.length);
-    this.blockers = new Int32Array(2 * compiled.items);
+    this.blockers = new Int32Array(compiled.items);
     this.width = Math.max(compiled.dims, fewDims);
     this.gap = new Float64Array(this.width);
     this.needs = needsOf(compiled, this.width);
@@ -67,25 +62,6 @@ export class Filler {
     this.blocking = 0;
     const { dims } = this.compiled;
     for (let d = 0; d < dims; d++) residual[d] = capacity[at + d]!;
-  }
-
-  /** Counts the pods that an open bin holds already. */
-  occupy(holds: Int32Array, capUse: Int32Array): void {
-    for (const item of holds) {
-      this.block(item, 1);
-      this.blockers[this.blocking++] = item;
-      // Caps beyond those of the problem belong to items that conflict with themselves.
-      for (const cap of this.compiled.capsOf[item]!) {
-        if (cap < capUse.length || this.capUse[cap]! > 0) continue;
-        this.capUse[cap] = 1;
-        this.capsTouched[this.caps++] = cap;
-      }
-    }
-    for (let cap = 0; cap < capUse.length; cap++) {
-      if (capUse[cap] === 0) continue;
-      this.capUse[cap] = capUse[cap]!;
-      this.capsTouched[this.caps++] = cap;
-    }
   }
 
   /** How many more pods of `item` caps and conflicts admit. Resources are not checked. */
@@ -204,12 +180,12 @@ export class Filler {
   /** Adds some pods of the first item of `kind` that is admitted; returns false if none is. */
   private take(kind: number, admit: BinAdmission): boolean {
     const { shapeStart, kindStart, setOf } = this.compiled;
-    const { left, sets, items } = admit;
+    const { left, sets } = admit;
     for (let shape = kindStart[kind]!; shape < kindStart[kind + 1]!; shape++) {
       if (sets !== undefined && sets[setOf[shape]!] !== admit.rank) continue;
       for (let item = shapeStart[shape]!; item < shapeStart[shape + 1]!; item++) {
         let most = left[item]! - this.count[item]!;
-        if (most <= 0 || items?.[item] === 0) continue;
+        if (most <= 0) continue;
         most = Math.min(most, this.admits(item));
         if (most <= 0) continue;
         this.add(item, Math.max(1, Math.min(most, this.fits(shape, 0x7fffffff) >> 3)));

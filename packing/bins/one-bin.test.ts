@@ -12,7 +12,6 @@ function problem(more: Partial<BinProblem> = {}): BinProblem {
     caps: [],
     conflicts: [],
     limits: [],
-    openBins: [],
     ...more,
   };
 }

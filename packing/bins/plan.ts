@@ -12,8 +12,6 @@ export interface BinGroup {
 /** A packing of the compiled problem. */
 export interface Packing {
   readonly groups: readonly BinGroup[];
-  /** By open bin: the pods added to it; undefined if there are none. */
-  readonly filled: readonly (BinGroup | undefined)[];
   /** Pods left over, by compiled item. */
   readonly left: Int32Array;
 }
@@ -32,7 +30,6 @@ export const binsIn = (groups: readonly BinGroup[]): number => groups.reduce((su
  */
 export function expand(problem: BinProblem, compiled: CompiledProblem, packing: Packing): BinSolution {
   const memberPods = new MemberPods(compiled, problem.items.pods);
-  const filled = packing.filled.map((group) => (group === undefined ? nothing : memberPods.take(group)));
   const bins: Bin[] = [];
   let price = 0;
   for (const group of packing.groups) {
@@ -43,10 +40,8 @@ export function expand(problem: BinProblem, compiled: CompiledProblem, packing: 
       price += problem.offers.price[offer]!;
     }
   }
-  return { bins, filled, unplaced: memberPods.remaining, price };
+  return { bins, unplaced: memberPods.remaining, price };
 }
-
-const nothing = { items: new Int32Array(0), pods: new Int32Array(0) };
 
 /** Distributes the pods of merged items to the items of the problem. */
 class MemberPods {

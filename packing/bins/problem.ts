@@ -13,8 +13,8 @@ export interface BinProblem {
   readonly conflicts: readonly (readonly [number, number])[];
   /** Totals over all bins of a solution that must not be exceeded (NodePool limits, reservations). */
   readonly limits: readonly Limit[];
-  /** Bins that exist already and cost nothing more: nodes, or claims of an earlier tier. Filled before any new bin. */
-  readonly openBins: readonly OpenBin[];
+  /** Bins that exist already and cost nothing more. They lower the bound alone: packings do not fill them. Absent: none. */
+  readonly openBins?: readonly OpenBin[];
 }
 
 export interface BinOffers {
@@ -57,10 +57,6 @@ export interface OpenBin {
   readonly free: Float64Array;
   /** Items that may go here, a bit set over items. */
   readonly allowed: Uint32Array;
-  /** By cap: pods of its items inside already. */
-  readonly capUse: Int32Array;
-  /** Items already inside, for conflicts. */
-  readonly holds: readonly number[];
 }
 
 export interface Bin {
@@ -73,8 +69,6 @@ export interface Bin {
 
 export interface BinSolution {
   readonly bins: readonly Bin[];
-  /** By open bin: the pods added to it. */
-  readonly filled: readonly { readonly items: Int32Array; readonly pods: Int32Array }[];
   /** Pods left over, by item. */
   readonly unplaced: Int32Array;
   /** Sum of the bins' prices. */

@@ -1,7 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
-import type { BinProblem } from './problem.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
 import { capReach, demandsOf, resourceWorth } from './resource-lp.js';
 import { scaledToFeasible } from './feasible-worth.js';
@@ -26,15 +25,15 @@ export interface Relaxation {
   readonly bound: number;
 }
 
-export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxation {
+export function relax(compiled: CompiledProblem): Relaxation {
   const items = placeable(compiled);
   const demands = demandsOf(compiled, compiled.pods, items);
   const reach = capReach(compiled);
   const worth = resourceWorth(compiled, demands, reach);
-  let best = prove(problem, compiled, demands, scaledToFeasible(compiled, worth, reach));
-  if (problem.openBins.length > 0) {
+  let best = prove(compiled, demands, scaledToFeasible(compiled, worth, reach));
+  if (compiled.openFree.length > 0) {
     const withOpen = resourceWorth(compiled, demands, reach, true);
-    const other = prove(problem, compiled, demands, scaledToFeasible(compiled, withOpen, reach));
+    const other = prove(compiled, demands, scaledToFeasible(compiled, withOpen, reach));
     if (other.bound > best.bound) best = other;
   }
   const whole = wholeBinsBound(compiled, items) * (1 - safety);
@@ -42,7 +41,6 @@ export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxatio
 }
 
 function prove(
-  problem: BinProblem,
   compiled: CompiledProblem,
   demands: Demands,
   proven: FeasibleWorth,
@@ -50,11 +48,11 @@ function prove(
   let total = 0;
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
-  return { proven, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
+  return { proven, bound: Math.max(0, (total - openWorth(compiled, proven)) * (1 - safety)) };
 }
 
 /** The most worth that open bins can take. */
-function openWorth(problem: BinProblem, compiled: CompiledProblem, worth: FeasibleWorth): number {
+function openWorth(compiled: CompiledProblem, worth: FeasibleWorth): number {
   const { dims, setOf, shapeOf } = compiled;
   const ceilings = compiled.openSets.map((admitted) => {
     const ceiling = new Float64Array(dims);
@@ -72,9 +70,7 @@ function openWorth(problem: BinProblem, compiled: CompiledProblem, worth: Feasib
     if (free === undefined) return;
     const { ceiling, caps } = ceilings[compiled.openSetOf[b]!]!;
     for (let d = 0; d < dims; d++) total += Math.max(0, free[d]!) * ceiling[d]!;
-    for (const cap of caps) {
-      total += worth.cap[cap]! * Math.max(0, compiled.capMax[cap]! - (problem.openBins[b]!.capUse[cap] ?? 0));
-    }
+    for (const cap of caps) total += worth.cap[cap]! * compiled.capMax[cap]!;
   });
   return total;
 }

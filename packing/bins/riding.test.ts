@@ -49,7 +49,6 @@ function problemOf(offers: readonly Offer[], items: readonly Item[], more: More 
     caps: [],
     conflicts: [],
     limits: [],
-    openBins: [],
     ...more,
   };
 }

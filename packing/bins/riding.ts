@@ -13,7 +13,7 @@ const visitShare = 0.06;
 
 /**
  * A cheaper packing of all pods of the solution in which items ride on bins that other items open; undefined if none is
- * found. The problem has no open bins.
+ * found.
  */
 export function ride(problem: BinProblem, solution: BinSolution, effort: Effort): BinSolution | undefined {
   const compiled = withRiding(compileProblem(problem, solution.price));
@@ -25,7 +25,7 @@ export function ride(problem: BinProblem, solution: BinSolution, effort: Effort)
   const search = { visits: effort.units * visitsPerUnit * visitShare, target: 0 };
   const found = searchWholeBins(compiled, { groups, items, pods, worth }, search);
   if (found === undefined || priceOf(compiled, found) >= priceOf(compiled, groups) - 1e-9) return undefined;
-  return expand(problem, compiled, { groups: found, filled: [], left: new Int32Array(compiled.items) });
+  return expand(problem, compiled, { groups: found, left: new Int32Array(compiled.items) });
 }
 
 /** The same problem where items may ride on bins that other items open. Packings in which none rides remain valid. */

@@ -21,12 +21,6 @@ function offer(price: number, capacity: number[], more: Partial<CaseOffer> = {})
   return { price, capacity, zone: 0, onDemand: true, ...more };
 }
 
-function bits(count: number, members: Iterable<number>): Uint32Array {
-  const set = new Uint32Array((count + 31) >>> 5);
-  for (const member of members) set[member >>> 5] = set[member >>> 5]! | (1 << (member & 31));
-  return set;
-}
-
 /** A valid solution that is not below its bound, and the bound. */
 function bounded(problem: BinProblem, units = effort.units): { solution: BinSolution; lowerBound: number } {
   const both = solveWithBound(problem, { units });
@@ -142,17 +136,6 @@ function randomProblem(seed: number): BinProblem {
       use: Float64Array.from(offers, () => int(3)),
       remaining: int(30),
     })),
-    openBins: Array.from({ length: int(5) }, () => {
-      const holds = [...some()];
-      return {
-        free: Float64Array.of(int(100), int(100), int(8)),
-        allowed: bits(items.length, some()),
-        capUse: Int32Array.from(caps, (cap) =>
-          Math.min(cap.max, holds.filter((item) => cap.items.includes(item)).length),
-        ),
-        holds,
-      };
-    }),
   });
 }
 
@@ -183,49 +166,6 @@ describe('solveBins on small problems', () => {
     const solution = solved(problem);
     expect(solution.price).toBe(3);
     expect(solution.bins).toHaveLength(3);
-  });
-
-  test('fills open bins first and buys nothing for pods that they hold', () => {
-    const problem = problemOf([offer(3, [4, 4])], [{ demand: [1, 1], pods: 5 }], {
-      openBins: [{ free: Float64Array.of(3, 9), allowed: bits(1, [0]), capUse: new Int32Array(0), holds: [] }],
-    });
-    const solution = solved(problem);
-    expect(solution.filled[0]).toEqual({ items: Int32Array.of(0), pods: Int32Array.of(3) });
-    expect(solution.price).toBe(3);
-  });
-
-  test('gives open bins to pods that no offer holds, then to those that are dearest to buy for', () => {
-    const offers = [offer(1, [4, 4], { onDemand: false }), offer(9, [4, 4])];
-    const items: CaseItem[] = [
-      { demand: [4, 4], pods: 2 },
-      { demand: [4, 4], pods: 1, onDemandOnly: true },
-      { demand: [5, 5], pods: 1 },
-    ];
-    const open = { allowed: bits(3, [0, 1, 2]), capUse: new Int32Array(0), holds: [] };
-    const problem = problemOf(offers, items, {
-      openBins: [
-        { ...open, free: Float64Array.of(5, 5) },
-        { ...open, free: Float64Array.of(4, 4) },
-      ],
-    });
-    const solution = solved(problem);
-    expect([...solution.unplaced]).toEqual([0, 0, 0]);
-    expect(solution.price).toBe(2);
-  });
-
-  test('puts no pod into an open bin that holds a conflicting one', () => {
-    const problem = problemOf(
-      [offer(3, [4, 4])],
-      [
-        { demand: [1, 1], pods: 1 },
-        { demand: [1, 1], pods: 0 },
-      ],
-      {
-        conflicts: [[0, 1]],
-        openBins: [{ free: Float64Array.of(9, 9), allowed: bits(2, [0, 1]), capUse: new Int32Array(0), holds: [1] }],
-      },
-    );
-    expect(solved(problem).bins).toHaveLength(1);
   });
 
   test('leaves a pod that no offer holds unplaced, and places the others', () => {
@@ -259,7 +199,7 @@ describe('solveBins on small problems', () => {
 
   test('gives an empty solution where there is nothing to pack', () => {
     const solution = solved(problemOf([offer(1, [4, 4])], []));
-    expect(solution).toEqual({ bins: [], filled: [], unplaced: new Int32Array(0), price: 0 });
+    expect(solution).toEqual({ bins: [], unplaced: new Int32Array(0), price: 0 });
   });
 });
 

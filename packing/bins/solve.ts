@@ -5,9 +5,8 @@ import type { CompiledProblem } from './compile.js';
 import { compileProblem } from './compile.js';
 import { LimitUsage } from './limits.js';
 import { Valuation } from './valuation.js';
-import { fillOpenBins } from './open-bins.js';
 import type { Packing, BinGroup } from './plan.js';
-import { demandsOf, resourceWorth, type FeasibleWorth } from './resource-lp.js';
+import { demandsOf, resourceWorth } from './resource-lp.js';
 import { expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
 import { searchWholeBins, visitsPerUnit } from './whole-bin-search.js';
@@ -34,8 +33,7 @@ const nearEnough = 1.002;
 
 /**
  * Packs every pod that some bin can hold, at the lowest price found within the effort, and returns a `lowerBound` of
- * the problem. Open bins are filled first. Amounts must be whole numbers for fits to be exact. Equal inputs give equal
- * results.
+ * the problem. Amounts must be whole numbers for fits to be exact. Equal inputs give equal results.
  */
 export function solveWithBound(
   problem: BinProblem,
@@ -53,7 +51,7 @@ interface Cheapest {
 }
 
 function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort): Cheapest {
-  const first = pack(problem, compiled, effort);
+  const first = pack(compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return byWholeBins(compiled, first);
 
   // Limits left pods unplaced: make the offers that use them dearer, so that bins use less of the limits.
@@ -61,11 +59,11 @@ function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort
   const { units } = first;
   for (const penalty of penalties) {
     const dearer = compileProblem(penalised(problem, best.compiled, best.groups, penalty));
-    const packing = pack(problem, dearer, { units });
+    const packing = pack(dearer, { units });
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
   }
-  return { compiled: best.compiled, packing: best, bound: first.bound };
+  return { compiled: best.compiled, packing: best, bound: first.relaxation.bound };
 }
 
 /**
@@ -73,52 +71,39 @@ function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort
  * effort is small, or limits leave pods unplaced.
  */
 function byWholeBins(compiled: CompiledProblem, packed: Packed): Cheapest {
-  const { groups, items, afterOpen: pods, worth, bound, units, missed } = packed;
+  const { groups, relaxation, units, missed } = packed;
+  const { items, worth, bound } = relaxation;
   const price = priceOf(compiled, groups);
   if (units < wholeBinUnits || missed > 0 || price <= bound * farFromBound) return { compiled, packing: packed, bound };
   const aim = { visits: units * visitsPerUnit, target: bound * nearEnough };
-  const found = searchWholeBins(compiled, { groups, items, pods, worth }, aim);
+  const found = searchWholeBins(compiled, { groups, items, pods: compiled.pods, worth }, aim);
   const isBetter = found !== undefined && priceOf(compiled, found) < price - 1e-9;
   return { compiled, packing: isBetter ? { ...packed, groups: found } : packed, bound };
 }
 
 interface Packed extends Packing {
-  /** Items that some offer holds, and those of their pods that do not fit into open bins. */
-  readonly items: Int32Array;
-  readonly afterOpen: Int32Array;
-  /** Worth of resources and caps; see `resourceWorth`. */
-  readonly worth: FeasibleWorth;
-  readonly bound: number;
+  readonly relaxation: Relaxation;
   /** Units of work spent on search. */
   readonly units: number;
   /** Number of pods that some offer holds but limits leave unplaced. */
   readonly missed: number;
 }
 
-function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): Packed {
-  const relaxation = relax(problem, compiled);
-  const afterOpen = Int32Array.from(compiled.pods);
-  let { worth } = relaxation;
+function pack(compiled: CompiledProblem, effort: Effort): Packed {
+  const relaxation = relax(compiled);
   const newValuation = (like?: Valuation): Valuation =>
-    new Valuation(compiled, worth.resource, new LimitUsage(compiled), like);
-  let opener = new Builder(newValuation());
-  const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
-  if (filled.length > 0) {
-    worth = resourceWorth(compiled, demandsOf(compiled, afterOpen, relaxation.items), relaxation.reach);
-    opener = new Builder(newValuation());
-  }
-
-  const { bound } = relaxation;
-  let best = build(opener, relaxation, afterOpen, stages);
+    new Valuation(compiled, relaxation.worth.resource, new LimitUsage(compiled), like);
+  const first = new Builder(newValuation());
+  let best = build(first, relaxation, stages);
   // Where price is proportional to capacity at every size, few large bins waste less by rounding.
-  if (best.price > bound * nearEnough) {
-    const large = build(new Builder(newValuation(opener.valuation), true), relaxation, afterOpen, [0]);
+  if (best.price > relaxation.bound * nearEnough) {
+    const large = build(new Builder(newValuation(first.valuation), true), relaxation, [0]);
     if (isBetter(large, best)) best = large;
   }
   const units = mayComeBelow(best, effort.most) ? effort.units : 0;
   const { groups, left, missed } = best;
   if (units > 0) joinBins(compiled, groups, best.limitUsage);
-  return { groups, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth };
+  return { groups, left, relaxation, units, missed };
 }
 
 /** Whether search may lower the price below `most`. */
@@ -137,14 +122,9 @@ interface FirstPacking {
 /**
  * Builds bins in stages. Each stage computes the resource worth again, since well-fitting pods are packed first.
  */
-function build(
-  first: Builder,
-  { items, reach }: Relaxation,
-  pods: Int32Array,
-  shares: readonly number[],
-): FirstPacking {
+function build(first: Builder, { items, reach }: Relaxation, shares: readonly number[]): FirstPacking {
   const { compiled, limitUsage, worth } = first.valuation;
-  const left = Int32Array.from(pods);
+  const left = Int32Array.from(compiled.pods);
   const groups: BinGroup[] = [];
   const total = items.reduce((sum, item) => sum + left[item]! * worth[compiled.shapeOf[item]!]!, 0);
   let builder = first;

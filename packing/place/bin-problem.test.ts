@@ -53,7 +53,7 @@ describe('the bin problem made from a plan', () => {
     expect([0, 1, 2].map((offer) => problem.offers.capacity[offer * dims]! / 1000)).toEqual([2, 4, 4]);
     const allowed = problem.items.allowed.map((bits) => names.filter((_, offer) => hasBit(bits, offer)));
     expect(allowed).toEqual([names, ['m4 zone-b']]);
-    expect(problem).toMatchObject({ caps: [], conflicts: [], limits: [], openBins: [] });
+    expect(problem).toMatchObject({ caps: [], conflicts: [], limits: [] });
   });
 
   test('has its offers in the order of profiles, whatever the order of parts', () => {

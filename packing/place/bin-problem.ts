@@ -1,5 +1,5 @@
 import type { Compiled } from '../compile/compiled.js';
-import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
+import type { BinProblem, Limit } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
@@ -64,7 +64,6 @@ export function numberProblem(
     caps,
     conflicts,
     limits: limits.map((limit) => limitOf(compiled, rowOfOffer, limit)),
-    openBins: [] as readonly OpenBin[],
   };
   return { problem, rowOfOffer, perNode };
 }

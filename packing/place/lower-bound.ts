@@ -53,28 +53,25 @@ export function lowerBoundOfPlaced(
   }
   const kinds = new Map<NodeState['kind'], Uint32Array>();
   for (const { kind } of nodes) if (!kinds.has(kind)) kinds.set(kind, bitsFor(parts, feasibility, kind));
-  const whole = boundOf(context, { parts, surcharge }, (caps) => {
-    const capUse = new Int32Array(caps);
-    return nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)!, capUse, holds: [] }));
-  });
+  const openBins = nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)! }));
+  const whole = boundOf(context, { parts, surcharge, openBins });
   // With many kinds of nodes the relaxation would let free room hold pods that none of these nodes admits.
   const stranded = parts.filter((_, item) => ![...kinds.values()].some((bits) => hasBit(bits, item)));
   if (nodes.length === 0 || stranded.length === 0) return whole;
-  return Math.max(
-    whole,
-    boundOf(context, { parts: stranded, surcharge }, () => []),
-  );
+  return Math.max(whole, boundOf(context, { parts: stranded, surcharge, openBins: [] }));
 }
 
-function boundOf(
-  { compiled, book }: BoundContext,
-  { parts, surcharge }: { readonly parts: readonly Part[]; readonly surcharge: number },
-  open: (caps: number) => OpenBin[],
-): number {
+interface BoundedParts {
+  readonly parts: readonly Part[];
+  readonly surcharge: number;
+  readonly openBins: readonly OpenBin[];
+}
+
+function boundOf({ compiled, book }: BoundContext, { parts, surcharge, openBins }: BoundedParts): number {
   const { problem, perNode, rowOfOffer } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
-  const whole = { ...withSurcharge(problem, surcharge), openBins: open(problem.caps.length) };
+  const whole = { ...withSurcharge(problem, surcharge), openBins };
   const units = parts.reduce((sum, { count }) => sum + count, 0);
-  const bound = relax(whole, compileBins(whole)).bound;
+  const bound = relax(compileBins(whole)).bound;
   return Math.max(0, Math.max(bound, boundUncovered(compiled, whole, rowOfOffer)) - perNode * units);
 }
 
@@ -88,7 +85,7 @@ function boundUncovered(compiled: Compiled, problem: BinProblem, rowOfOffer: rea
   const savingOf = (offer: number): number => rows[rowOfOffer[offer]!]!.offering.commitment?.saving ?? 0;
   const price = problem.offers.price.map((each, offer) => each + savingOf(offer));
   const uncovered = { ...problem, offers: { ...problem.offers, price } };
-  return relax(uncovered, compileBins(uncovered)).bound - mostSaved(compiled);
+  return relax(compileBins(uncovered)).bound - mostSaved(compiled);
 }
 
 /** The most that the remaining commitments can save, dollars per hour. */

@@ -59,7 +59,7 @@ function inOneIfCheaper(
   if (offer === undefined || price >= solution.price) return solution;
   const { count, pods } = problem.items;
   const bin = { offer, items: Int32Array.from({ length: count }, (_, item) => item), pods };
-  return { bins: [bin], filled: [], unplaced: new Int32Array(count), price };
+  return { bins: [bin], unplaced: new Int32Array(count), price };
 }
 
 const countUnplaced = ({ unplaced }: BinSolution): number => unplaced.reduce((sum, left) => sum + left, 0);

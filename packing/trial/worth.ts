@@ -64,7 +64,7 @@ export class Worth {
 
 /** The mean over the demand, since each set of offers has separate prices. */
 function pricesOf(problem: BinProblem, bins: CompiledProblem, dims: number): Float64Array {
-  const { proven } = relax(problem, bins);
+  const { proven } = relax(bins);
   const wanted = new Float64Array(dims);
   const paid = new Float64Array(dims);
   const { demand, pods: counts } = problem.items;

@@ -33,7 +33,7 @@ export interface CaseItem {
 export function problemOf(
   offers: readonly CaseOffer[],
   items: readonly CaseItem[],
-  more: Partial<Pick<BinProblem, 'caps' | 'conflicts' | 'limits' | 'openBins'>> = {},
+  more: Partial<Pick<BinProblem, 'caps' | 'conflicts' | 'limits'>> = {},
 ): BinProblem {
   const dimensions = offers[0]!.capacity.length;
   const sets = new Map<string, Uint32Array>();
@@ -67,7 +67,6 @@ export function problemOf(
     caps: more.caps ?? [],
     conflicts: more.conflicts ?? [],
     limits: more.limits ?? [],
-    openBins: more.openBins ?? [],
   };
 }
 

@@ -15,28 +15,7 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
     for (const item of bin.items) {
       if (!has(items.allowed[item]!, bin.offer)) errors.push(`bin ${n} may not hold item ${item}`);
     }
-    bins.check(
-      `bin ${n}`,
-      bin,
-      (d) => offers.capacity[bin.offer * dimensions + d]!,
-      [],
-      () => 0,
-    );
-  });
-  if (solution.filled.length !== problem.openBins.length) errors.push('filled has another length than openBins');
-  solution.filled.forEach((content, n) => {
-    const bin = problem.openBins[n]!;
-    if (content.items.length === 0) return;
-    for (const item of content.items) {
-      if (!has(bin.allowed, item)) errors.push(`open bin ${n} may not hold item ${item}`);
-    }
-    bins.check(
-      `open bin ${n}`,
-      content,
-      (d) => bin.free[d]!,
-      bin.holds,
-      (c) => bin.capUse[c] ?? 0,
-    );
+    bins.check(`bin ${n}`, bin, (d) => offers.capacity[bin.offer * dimensions + d]!);
   });
   return [...errors, ...totalErrors(problem, solution, { seen, price })];
 }
@@ -68,13 +47,7 @@ class BinCheck {
     private readonly seen: number[],
   ) {}
 
-  check(
-    where: string,
-    content: { items: Int32Array; pods: Int32Array },
-    room: (d: number) => number,
-    holds: readonly number[],
-    capUse: (cap: number) => number,
-  ): void {
+  check(where: string, content: { items: Int32Array; pods: Int32Array }, room: (d: number) => number): void {
     const { items, dimensions, caps } = this.problem;
     const pods = new Map<number, number>();
     content.items.forEach((item, k) => {
@@ -91,28 +64,23 @@ class BinCheck {
     caps.forEach((cap, c) => {
       let sum = 0;
       for (const item of new Set(cap.items)) sum += pods.get(item) ?? 0;
-      if (sum > 0 && sum + capUse(c) > cap.max) this.errors.push(`${where} has ${sum} pods of cap ${c}`);
+      if (sum > cap.max) this.errors.push(`${where} has ${sum} pods of cap ${c}`);
     });
-    this.checkConflicts(where, pods, holds);
+    this.checkConflicts(where, pods);
   }
 
-  private checkConflicts(where: string, pods: ReadonlyMap<number, number>, holds: readonly number[]): void {
+  private checkConflicts(where: string, pods: ReadonlyMap<number, number>): void {
     for (const [a, b] of this.problem.conflicts) {
       if (a === b) {
-        const total = (pods.get(a) ?? 0) + (holds.includes(a) ? 1 : 0);
-        if (pods.has(a) && total > 1) this.errors.push(`${where} holds item ${a} twice`);
-        continue;
-      }
-      const inside = (item: number): boolean => pods.has(item) || holds.includes(item);
-      if ((pods.has(a) && inside(b)) || (pods.has(b) && inside(a)))
-        this.errors.push(`${where} holds items ${a} and ${b}`);
+        if ((pods.get(a) ?? 0) > 1) this.errors.push(`${where} holds item ${a} twice`);
+      } else if (pods.has(a) && pods.has(b)) this.errors.push(`${where} holds items ${a} and ${b}`);
     }
   }
 }
 
 /**
  * The price of a plain plan to compare with: pods by falling cpu then memory, each into the first bin that still has room in
- * some offer, then each bin on the cheapest offer that fits. Ignores open bins, limits and conflicts.
+ * some offer, then each bin on the cheapest offer that fits. Ignores limits and conflicts.
  */
 export function ffd(problem: BinProblem): number {
   const { items, offers, dimensions } = problem;
