@@ -189,6 +189,14 @@ export class Starter implements WorkflowEngine {
     }
   }
 
+  async terminateWorkflow(workflowId: string, why: string): Promise<void> {
+    try {
+      await this.client.workflow.getHandle(workflowId).terminate(why);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+
   async wake(workflowId: string): Promise<void> {
     const kind = parseWorkflowId(workflowId)?.kind;
     const signal =

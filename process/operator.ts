@@ -84,7 +84,12 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
   const memory = noMemory();
   const loops = new LeaderLoops(world, settings.DISABLE_LEADER_ELECTION ? undefined : leaderLease(settings));
-  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory), loops);
+  const stuck = new StuckWatch(
+    world,
+    () => observeEngine(client, world.cluster, memory),
+    loops,
+    (workflowId, why) => starter.terminateWorkflow(workflowId, why),
+  );
   const signals = new DisruptSignals({ starter, log });
   const signalDisrupt = (): void => signals.signal();
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently, window };

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { setFlagsFromString } from 'node:v8';
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
+import { workflowIds } from '../core/ids.js';
 import { taskQueues } from '../workflows/messages.js';
 import { usableEngine } from './engine-version.js';
 import { TemporalClusterIdentityStore } from './cluster-identity.js';
@@ -198,7 +199,15 @@ async function run(world: World, { role, progress, tracing, servePage }: Running
   const onState = (connected: boolean): void => void (progress.temporal = connected);
   const parts: Promise<void>[] = [
     watching,
-    watchTemporal(client, { log, address, namespace, onState, onProblem, onPoll: () => progress.beat() }, signal),
+    watchTemporal(
+      client,
+      {
+        ...{ log, address, namespace, onState, onProblem, always: workflowIds.disrupt(world.cluster) },
+        onRestored: () => connections.restartWorkers(),
+        onPoll: () => progress.beat(),
+      },
+      signal,
+    ),
   ];
   const workers = role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, signal);
   parts.push(renewConnections(settings, connections, log, signal));

@@ -1,10 +1,12 @@
 import { messageOf } from '../core/error-message.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { Client, Connection, type ClientInterceptors, type ConnectionLike } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
+import type { ClientInterceptors, ConnectionLike, WorkflowExecutionDescription } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
+import { describeWorkflow } from '../operator/describe-workflow.js';
 import { WorkerConnections } from '../worker/connections.js';
 import { clientConverter } from './encryption/converter.js';
 import { namespaceProblem } from './engine-version.js';
@@ -20,6 +22,8 @@ export interface TemporalConnections {
   renew(options: ConnectOptions): Promise<void>;
   /** The connections of workers, once the frontend responds. */
   forWorkers(): Promise<WorkerConnections>;
+  /** Starts the workers anew, if there are any. */
+  restartWorkers(): void;
   close(): Promise<void>;
 }
 
@@ -52,6 +56,7 @@ export async function connectTemporal(
       (workers = new WorkerConnections(
         await retryUntilWorks(() => NativeConnection.connect(connectOptions(settings)), temporal, log, signal),
       )),
+    restartWorkers: () => workers?.endWorkers(),
     close: async () => {
       await connection.close();
       await workers?.close();
@@ -109,26 +114,37 @@ interface TemporalWatch {
   readonly log: Log;
   readonly address: string;
   readonly namespace: string;
+  /** Id of a workflow that always runs. */
+  readonly always: string;
   /** Called on changes. */
   readonly onState: (connected: boolean) => void;
   /** Called with the problem of a responding server, undefined for none. */
   readonly onProblem: (problem: string | undefined) => void;
+  /** Called when the server's database was restored from a backup. */
+  readonly onRestored: () => void;
   /** Called after each poll, also a failed one. */
   readonly onPoll: () => void;
 }
 
+type Sight = Pick<WorkflowExecutionDescription, 'runId' | 'startTime' | 'historyLength'>;
+
+/** A history only grows, and a later run starts later, unless the server has lost what it said before. */
+const isBefore = (now: Sight, then: Sight): boolean =>
+  now.startTime < then.startTime || (now.runId === then.runId && now.historyLength < then.historyLength);
+
 /**
  * Watches the connection until `signal` aborts: logs once when the server or the namespace becomes unavailable, and
- * once when it is back.
+ * once when it is back. A database that was restored is found by a history that is shorter than it was.
  */
 export async function watchTemporal(
   client: Client,
-  { log, address, namespace, onState, onProblem, onPoll }: TemporalWatch,
+  { log, address, namespace, always, onState, onProblem, onRestored, onPoll }: TemporalWatch,
   signal: AbortSignal,
 ): Promise<void> {
   const over = (): boolean => signal.aborted;
   let connected = true;
   let lacking: string | undefined;
+  let seen: Sight | undefined;
   while (!over()) {
     const answers = await client.connection
       .withDeadline(Date.now() + pollMs, () => client.workflowService.getSystemInfo({}))
@@ -148,6 +164,12 @@ export async function watchTemporal(
       onProblem(problem);
     }
     lacking = problem;
+    const found = answers ? await describeWorkflow(client, always).catch(() => undefined) : undefined;
+    if (found !== undefined && seen !== undefined && isBefore(found, seen) && !over()) {
+      log.warn({ workflowId: always }, 'Temporal was restored from a backup: workers start anew with its histories');
+      onRestored();
+    }
+    seen = found ?? seen;
     await delay(pollMs, undefined, { signal }).catch(() => undefined);
   }
 }

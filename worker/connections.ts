@@ -29,6 +29,11 @@ export class WorkerConnections {
     await old.close();
   }
 
+  /** Ends the workers, with the workflows that they have in memory; others follow them (keepRunning). */
+  endWorkers(): void {
+    for (const worker of this.workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  }
+
   async close(): Promise<void> {
     await this.current.close();
   }

@@ -219,4 +219,10 @@ describe('reading the end of a history', () => {
       taskFailures: { failingSince: ago(20), failure: 'last' },
     });
   });
+
+  test('tells apart workflow code that does not do what its history says', () => {
+    const diverged = { failure: { message: 'no such timer' }, cause: 24 };
+    const events = [event(10, { workflowTaskFailedEventAttributes: diverged })];
+    expect(readTail(events).taskFailures).toMatchObject({ isDiverged: true, failure: 'no such timer' });
+  });
 });

@@ -165,10 +165,14 @@ function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {
 
 type About = Omit<Finding, 'subject'>;
 
-function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: ObservedTask, now: number): About[] {
+function ofTask(task: ObservedTask, now: number): About[] {
+  const { attempt, scheduledAt, isStarted, failingSince, failure, isDiverged } = task;
   if (attempt > 1) {
     const why = `its workflow task fails${failure === undefined ? '' : `: ${failure}`}`;
-    const then = 'fix or roll back the workers: the workflow then resumes where it was';
+    const then =
+      isDiverged === true
+        ? 'it is terminated after a minute, and what the cluster asks for is started again'
+        : 'fix or roll back the workers: the workflow then resumes where it was';
     return [{ kind: 'task', since: failingSince ?? scheduledAt, why, attempts: attempt - 1, then }];
   }
   if (isStarted || now - scheduledAt < lateTaskMs) return [];

@@ -1,5 +1,7 @@
+import proto from '@temporalio/proto';
 import type { Client } from '@temporalio/client';
 import { millisecondsOf } from '../../core/time.js';
+import type { ObservedTask } from './observed.js';
 
 /** The SDK's types of the responses. */
 type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;
@@ -11,12 +13,15 @@ export interface HistoryTail {
   /** By activity id. */
   readonly activitiesScheduledAt: ReadonlyMap<string, number>;
   /** Failures of workflow tasks since the last successful one. */
-  readonly taskFailures: { readonly failingSince?: number; readonly failure?: string };
+  readonly taskFailures: Pick<ObservedTask, 'failingSince' | 'failure' | 'isDiverged'>;
   /** Why the run failed, if it did. */
   readonly failure?: string;
 }
 
 const eventsRead = 100;
+
+const { WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR: nondeterministic } =
+  proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
 
 /** Reads the end of a run's history. */
 export async function tailOf(client: Client, workflowId: string, runId: string): Promise<HistoryTail> {
@@ -50,9 +55,11 @@ function taskFailures(events: readonly TailEvent[]): HistoryTail['taskFailures']
   const failed = since.filter((event) => isSet(event.workflowTaskFailedEventAttributes));
   const failingSince = millisecondsOf(failed.at(-1)?.eventTime);
   const failure = rootMessage(failed[0]?.workflowTaskFailedEventAttributes?.failure);
+  const isDiverged = failed.some(({ workflowTaskFailedEventAttributes: of }) => of?.cause === nondeterministic);
   return {
     ...(failingSince === undefined ? {} : { failingSince }),
     ...(failure === undefined ? {} : { failure }),
+    ...(isDiverged ? { isDiverged } : {}),
   };
 }
 

@@ -30,6 +30,8 @@ export interface ObservedTask {
   /** When the first attempt failed, milliseconds since the epoch, and why the last did. */
   readonly failingSince?: number;
   readonly failure?: string;
+  /** Whether its code does not do what its history says: no later attempt of these workers succeeds. */
+  readonly isDiverged?: boolean;
 }
 
 /** A workflow's report of the failures that it retries. */

@@ -14,6 +14,7 @@ describe('reporting stuck findings', () => {
   let engine: () => Promise<ObservedEngine>;
   let watch: StuckWatch;
   let said: string[];
+  let terminated: string[];
   let measured: Map<string, number>;
   let stop: () => void;
 
@@ -27,7 +28,9 @@ describe('reporting stuck findings', () => {
       void measured.set(`${name} ${Object.values(labels).join()}`, value);
     const metrics = { ...world.deps.metrics, set };
     engine = () => Promise.resolve(healthy);
-    watch = new StuckWatch({ ...world.deps, log, metrics }, () => engine());
+    terminated = [];
+    const terminate = (id: string): Promise<void> => Promise.resolve(void terminated.push(id));
+    watch = new StuckWatch({ ...world.deps, log, metrics }, () => engine(), { all: [] }, terminate);
     world.kube.put('EC2NodeClass', nodeClass('default'));
     world.kube.put('NodePool', nodePool('default'));
     world.kube.put('Pod', {
@@ -42,7 +45,7 @@ describe('reporting stuck findings', () => {
     world.stop();
   });
 
-  const failing = (): Promise<ObservedEngine> => {
+  const failingEngine = (): Promise<ObservedEngine> => {
     const workflow = {
       workflowId: 'test/provision',
       type: 'provision',
@@ -56,7 +59,7 @@ describe('reporting stuck findings', () => {
   const gauges = () => [measured.get('stowage_stuck failing'), measured.get('stowage_stuck_oldest_seconds failing')];
 
   test('a finding is logged once, and is in the metrics as long as it lasts', async () => {
-    const stuck = await failing();
+    const stuck = await failingEngine();
     engine = () => Promise.resolve(stuck);
     await watch.check();
     world.clock.now += 40_000;
@@ -66,6 +69,21 @@ describe('reporting stuck findings', () => {
     engine = () => Promise.resolve(healthy);
     await watch.check();
     expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
+  });
+
+  // Rule `invariants/rebuilt`.
+  test('a workflow that cannot go on from its history is terminated after a minute, one that fails otherwise is not', async () => {
+    const failingSince = world.clock.now;
+    const task = { attempt: 9, isStarted: false, scheduledAt: failingSince, failingSince, failure: 'a reason' };
+    const [failing] = (await failingEngine()).workflows;
+    const diverged = { ...failing!, workflowId: 'test/disrupt', task: { ...task, isDiverged: true } };
+    engine = () => Promise.resolve({ ...healthy, workflows: [{ ...failing!, task }, diverged] });
+    world.clock.now += 59_000;
+    await watch.check();
+    expect(terminated).toEqual([]);
+    world.clock.now += 1000;
+    await watch.check();
+    expect(terminated).toEqual(['test/disrupt']);
   });
 
   test('a queue whose workers start together with the operator is not reported', async () => {
@@ -84,7 +102,7 @@ describe('reporting stuck findings', () => {
   });
 
   test('stuck planning sets events on waiting pods and NodePools after half a minute', async () => {
-    const stuck = await failing();
+    const stuck = await failingEngine();
     engine = () => Promise.resolve(stuck);
     await watch.check();
     expect([watch.planning, world.events]).toEqual([undefined, []]);

@@ -1,4 +1,4 @@
-import { whyUnobserved, type ObservedEngine } from './observed.js';
+import { whyUnobserved, type ObservedEngine, type ObservedWorkflow } from './observed.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { lacksNode } from '../../cluster/awaited-nodes.js';
 import { workflowIds } from '../../core/ids.js';
@@ -15,6 +15,8 @@ const everyMs = 20_000;
 const publishedAfterMs = 30_000;
 const mostPods = 100;
 const podDedupeMs = 300_000;
+/** Workers of two builds may take turns meanwhile. */
+const divergedForMs = 60_000;
 
 type Context = Pick<
   OperatorContext,
@@ -37,6 +39,7 @@ export class StuckWatch {
     private readonly context: Context,
     private readonly observe: () => Promise<ObservedEngine>,
     private readonly loops: Pick<LeaderLoops, 'all'> = { all: [] },
+    private readonly terminate: (workflowId: string, why: string) => Promise<void> = () => Promise.resolve(),
   ) {}
 
   /** What prevents planning of nodes, once it has lasted; shown in a condition of NodePools. */
@@ -67,6 +70,20 @@ export class StuckWatch {
       pools: managedPools(this.context),
     });
     this.take(this.lasting(found));
+    await this.endDiverged(answer.engine?.workflows ?? []);
+  }
+
+  /**
+   * Terminates workflows that cannot go on from their history, as after a restore of Temporal or a rollback. What the
+   * cluster asks for is started again within two minutes (invariants/rebuilt).
+   */
+  private async endDiverged(workflows: readonly ObservedWorkflow[]): Promise<void> {
+    const { log, now } = this.context;
+    for (const { workflowId, task } of workflows) {
+      if (task?.isDiverged !== true || now() - (task.failingSince ?? now()) < divergedForMs) continue;
+      log.warn({ workflowId, why: task.failure }, 'a workflow cannot go on from its history: terminated');
+      await this.terminate(workflowId, `it cannot go on from its history: ${task.failure ?? ''}`);
+    }
   }
 
   /**

@@ -158,10 +158,7 @@ describe('a workflow that does not run', () => {
     await deploy(on.world, 'since', { cpu: '11', memory: '11Gi' });
     const launchSince = await hangingLaunch();
 
-    // As docs/running-temporal.md says: a worker goes on with the workflows that it has in memory.
-    await stack.stopComponent('stowage');
     await restore(stack, 'temporal');
-    await stack.startComponent('stowage');
 
     await on.until('What began since the backup followed', () => on.isOpen(launchSince), 150);
     await on.until('What ended since the backup ended', async () => !(await on.isOpen(launchBefore)), 150);
