@@ -58,7 +58,6 @@ describe("tags that need the node's name", () => {
     await expect(tag('c1')).resolves.toEqual({
       state: 'failed',
       message: 'ec2:CreateTags: UnauthorizedOperation',
-      isOfAll: true,
     });
 
     expect(world.events).toMatchObject([
@@ -99,14 +98,30 @@ describe("tags that need the node's name", () => {
     expect(world.events.map(({ regarding }) => regarding.name)).toEqual(['c2']);
   });
 
-  test('that are missing are written later, and a refusal for all instances is reported once', async () => {
+  test('that are missing are written later, also after a refusal for another instance', async () => {
     world.cloud.failNext('tag', denied);
 
-    await expect(tagUntagged(world.deps)).resolves.toMatchObject({ tagged: 0, failed: expect.stringContaining('c1') });
-    await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 3 });
+    await expect(tagUntagged(world.deps)).resolves.toMatchObject({ tagged: 2, failed: expect.stringContaining('c1') });
+    await world.synced();
+    await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 1 });
     await world.synced();
     await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 0 });
     expect(tagged()).toEqual(['c1', 'c2', 'c3']);
     expect(world.events).toHaveLength(1);
+  });
+
+  test('that are refused for the first instances of the list are written for later ones at the next attempt', async () => {
+    const later = Array.from({ length: 9 }, (_, i) => `c${i + 4}`);
+    for (const name of later) await addNode(name);
+    await world.synced();
+    const failedBefore = new Set<string>();
+    for (let i = 0; i < 10; i += 1) world.cloud.failNext('tag', denied);
+
+    await expect(tagUntagged(world.deps, failedBefore)).resolves.toMatchObject({ tagged: 0 });
+    for (let i = 0; i < 2; i += 1) world.cloud.failNext('tag', denied);
+    await expect(tagUntagged(world.deps, failedBefore)).resolves.toMatchObject({ tagged: 10 });
+    await world.synced();
+    await expect(tagUntagged(world.deps, failedBefore)).resolves.toEqual({ tagged: 2 });
+    expect(failedBefore.size).toBe(2);
   });
 });

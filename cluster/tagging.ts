@@ -19,10 +19,7 @@ const mostAtATime = 100;
 const mostFailures = 10;
 const longestMessage = 300;
 
-type TagInstanceResult =
-  | { readonly state: 'tagged' | 'gone' }
-  /** `isOfAll`: calls for other instances would fail too. */
-  | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };
+type TagInstanceResult = { readonly state: 'tagged' | 'gone' } | { readonly state: 'failed'; readonly message: string };
 
 type Deps = Pick<ClusterDeps, 'kube' | 'cache' | 'cloud' | 'log'> & { readonly events: EventRecorder };
 
@@ -50,8 +47,7 @@ export async function tagInstance(
     // Garbage collection handles the claim.
     if (isDomainError(error, 'NotFound')) return { state: 'gone' };
     if (isTransient(error)) throw error;
-    const isOfAll = isDomainError(error, 'Denied');
-    return { state: 'failed', message: publishFailure(deps, claim, error), ...(isOfAll ? { isOfAll } : {}) };
+    return { state: 'failed', message: publishFailure(deps, claim, error) };
   }
   await deps.kube.patch('NodeClaim', { name: ref.name }, { metadata: { uid: ref.uid, annotations: marks } });
   return { state: 'tagged' };
@@ -73,23 +69,37 @@ function publishFailure(deps: Deps, claim: NodeClaim, error: unknown): string {
 }
 
 /**
- * Tags nodes without tags. A failure of one instance does not stop the others; a missing permission or throttling
- * applies to all and stops. Returns the first failure.
+ * Tags nodes without tags. A failure of one instance does not stop the others; throttling applies to all and stops.
+ * `failedBefore`: UIDs of NodeClaims whose instances earlier calls could not tag, which come last, oldest failure first.
+ * Returns the first failure.
  */
-export async function tagUntagged(deps: Deps): Promise<{ readonly tagged: number; readonly failed?: string }> {
+export async function tagUntagged(
+  deps: Deps,
+  failedBefore = new Set<string>(),
+): Promise<{ readonly tagged: number; readonly failed?: string }> {
   let tagged = 0;
   const failed: string[] = [];
-  for (const untagged of untaggedOf(deps).slice(0, mostAtATime)) {
-    const result = await tagInstance(deps, untagged).catch((error: unknown): Failed => {
-      const isOfAll = isDomainError(error, 'Throttled');
-      return { state: 'failed', message: messageOf(error).slice(0, longestMessage), ...(isOfAll ? { isOfAll } : {}) };
-    });
+  for (const untagged of inOrder(untaggedOf(deps), failedBefore).slice(0, mostAtATime)) {
+    const result = await tagInstance(deps, untagged).catch((error: unknown): Failed & { isThrottled: boolean } => ({
+      ...{ state: 'failed', message: messageOf(error).slice(0, longestMessage) },
+      isThrottled: isDomainError(error, 'Throttled'),
+    }));
     if (result.state === 'tagged') tagged += 1;
     if (result.state !== 'failed') continue;
     failed.push(`NodeClaim ${untagged.claim.name}: ${result.message}`);
-    if (result.isOfAll === true || failed.length >= mostFailures) break;
+    failedBefore.delete(untagged.claim.uid);
+    failedBefore.add(untagged.claim.uid);
+    if (('isThrottled' in result && result.isThrottled) || failed.length >= mostFailures) break;
   }
   return { tagged, ...(failed[0] === undefined ? {} : { failed: failed[0] }) };
+}
+
+/** Those that failed before come last; others are dropped from `failedBefore`. */
+function inOrder(untagged: readonly Untagged[], failedBefore: Set<string>): readonly Untagged[] {
+  const byUid = new Map(untagged.map((one) => [one.claim.uid, one]));
+  for (const uid of failedBefore) if (!byUid.has(uid)) failedBefore.delete(uid);
+  const later = [...failedBefore].flatMap((uid) => byUid.get(uid) ?? []);
+  return [...untagged.filter(({ claim }) => !failedBefore.has(claim.uid)), ...later];
 }
 
 type Failed = Extract<TagInstanceResult, { state: 'failed' }>;

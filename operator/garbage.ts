@@ -231,12 +231,12 @@ const unused = 'launch templates and instance profiles';
  */
 export function watchGarbage(context: OperatorContext, loops: LeaderLoops): () => void {
   const { cache, log } = context;
-  const suspects = new Suspects(context.now);
+  const memory = { suspects: new Suspects(context.now), untaggable: new Set<string>() };
   const queue = new WorkQueue(
     'collecting garbage',
     async (key) => {
       if (key === unused) return round(loops, 'sweepCloud', async () => sweep(context));
-      return round(loops, 'collectGarbage', async (failures) => collect(context, suspects, failures));
+      return round(loops, 'collectGarbage', async (failures) => collect(context, memory, failures));
     },
     log,
   );
@@ -297,11 +297,15 @@ async function round(
 }
 
 /** Collects garbage, and adds what failed to `failures`. Runs again soon if an object seems lost and is not confirmed yet. */
-async function collect(context: OperatorContext, suspects: Suspects, failures: string[]): Promise<Requeue> {
+async function collect(
+  context: OperatorContext,
+  { suspects, untaggable }: { readonly suspects: Suspects; readonly untaggable: Set<string> },
+  failures: string[],
+): Promise<Requeue> {
   const instances = await collectInstances(context);
   const lost = await findLost(context);
   const collected = await collectLost(context, suspects.confirmed(lost));
-  const tags = await tagUntagged(context);
+  const tags = await tagUntagged(context, untaggable);
   failures.push(...[...instances.failed, ...collected.failed].map(({ object, error }) => `${object}: ${error}`));
   if (tags.failed !== undefined) failures.push(tags.failed);
   const areLeft = collected.claims.length + collected.nodes.length < lost.claims.length + lost.nodes.length;
