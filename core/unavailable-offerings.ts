@@ -41,9 +41,10 @@ export class UnavailableOfferings {
   private readonly entries = new Map<string, RememberedRefusal>();
   private readonly closed = new Set<string>();
   private changes = 0;
+  private lastNow = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly now: () => number,
+    private readonly clock: () => number,
     carried: readonly RememberedRefusal[] = [],
   ) {
     for (const entry of carried) this.set(offeringKey(entry), entry);
@@ -91,8 +92,8 @@ export class UnavailableOfferings {
     zone: string,
     placement?: string,
   ): { readonly until: number; readonly reason: string } | undefined {
-    if (this.closed.size === 0) return undefined;
     const now = this.now();
+    if (this.closed.size === 0) return undefined;
     // What is refused without a placement group is refused within one.
     for (const where of placement === undefined ? [{}] : [{ placement }, {}])
       for (const type of [instanceType, any])
@@ -116,6 +117,15 @@ export class UnavailableOfferings {
     const now = this.now();
     const times = this.all().map((entry) => (entry.until > now ? entry.until : forgottenAt(entry)));
     return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** If the clock was set back, so are the ends: a back-off does not become longer. */
+  private now(): number {
+    const now = this.clock();
+    const back = Math.max(0, this.lastNow - now);
+    this.lastNow = now;
+    if (back > 0) for (const [key, entry] of this.entries) this.set(key, { ...entry, until: entry.until - back });
+    return now;
   }
 
   private set(key: string, entry: RememberedRefusal): void {

@@ -4,6 +4,8 @@ import { steppingClock } from '../../test/builders/aws-world.js';
 import { Batcher } from './instances.js';
 import { Cached } from './cached.js';
 import { Limiter } from './caller.js';
+import { Subnets } from './networks.js';
+import { UnavailableOfferings, unavailableMs } from '../../core/unavailable-offerings.js';
 
 const hour = 3_600_000;
 
@@ -29,6 +31,25 @@ describe('when the clock is set back', () => {
     );
     await expect(batcher.add(1)).resolves.toBe(7);
     expect(clock.time).toBe(0);
+  });
+
+  test('unavailable offerings and exhausted subnets are excluded for no longer', () => {
+    const clock = steppingClock(5 * hour);
+    const offerings = new UnavailableOfferings(() => clock.time);
+    offerings.add([{ instanceType: 'm5.large', zone: 'a', capacityType: 'spot', reason: 'no capacity' }]);
+    const subnets = new Subnets({ describeSubnets: () => Promise.resolve({ $metadata: {} }) }, clock);
+    subnets.markExhausted('subnet-1');
+    const { version } = subnets;
+    clock.time = 0;
+    expect(offerings.get('spot', 'm5.large', 'a')?.until).toBe(unavailableMs);
+    expect(subnets.isExhausted('subnet-1')).toBe(false);
+    expect(subnets.version).not.toBe(version);
+    const marked = offerings.version;
+    clock.time = unavailableMs;
+    expect(offerings.version).not.toBe(marked);
+    expect(offerings.get('spot', 'm5.large', 'a')).toBeUndefined();
+    clock.time = 5 * hour;
+    expect(subnets.isExhausted('subnet-1')).toBe(false);
   });
 
   test('cached values do not become young again, and an old value is used while nothing can be read', async () => {

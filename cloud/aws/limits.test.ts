@@ -1,3 +1,4 @@
+import type { DescribeSubnetsCommandInput, DescribeSubnetsCommandOutput } from '@aws-sdk/client-ec2';
 import { describe, expect, test } from '@jest/globals';
 import { Batcher } from './instances.js';
 import { Cached, CachedByKey } from './cached.js';
@@ -5,6 +6,7 @@ import { dnsSuffixOf } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { Limiter } from './caller.js';
+import { Subnets } from './networks.js';
 
 /** A clock that advances only by sleeps, each at once to its end. */
 function steppingClock(): Clock & { time: number } {
@@ -127,4 +129,19 @@ test.each([
   ['us-isob-east-1', 'sc2s.sgov.gov'],
 ])('endpoints of %s end with %s', (region, suffix) => {
   expect(dnsSuffixOf(region)).toBe(suffix);
+});
+
+test('free addresses of more subnets than a filter allows are read in several calls', async () => {
+  const ids = Array.from({ length: 450 }, (_, i) => ({ id: `subnet-${i}`, zone: `z${i}` }));
+  const asked: number[] = [];
+  const describeSubnets = ({ Filters = [] }: DescribeSubnetsCommandInput): Promise<DescribeSubnetsCommandOutput> => {
+    const values = Filters[0]?.Values ?? [];
+    asked.push(values.length);
+    const Subnets = values.map((SubnetId) => ({ SubnetId, AvailabilityZone: 'a', AvailableIpAddressCount: 1 }));
+    return Promise.resolve({ $metadata: {}, Subnets });
+  };
+  const subnets = new Subnets({ describeSubnets }, steppingClock());
+  expect((await subnets.choose(ids)).size).toBe(450);
+  await subnets.choose(ids);
+  expect(asked).toEqual([200, 200, 50]);
 });

@@ -13,10 +13,13 @@ interface Subnet extends ResolvedSubnet {
 
 /** Free addresses are cached for this long (launch/subnets). */
 const addressesMs = 5 * 60_000;
+/** EC2 allows this many values in a filter. */
+const mostIds = 200;
 
 /** Subnets and their free addresses, minus those that launches in progress will use (launch/subnets). */
 export class Subnets {
   private readonly free = new Map<string, { addresses: number; at: number }>();
+  /** By id: when a launch found no free addresses. */
   private readonly exhausted = new Map<string, number>();
   private readonly zoneIds = new Map<string, string>();
   private readonly public = new Map<string, boolean>();
@@ -74,17 +77,20 @@ export class Subnets {
 
   /** Excludes a subnet without free addresses from launches. */
   markExhausted(id: string): void {
-    this.exhausted.set(id, this.clock.now() + unavailableMs);
+    this.exhausted.set(id, this.clock.now());
   }
 
   /** Changes whenever the results of `isExhausted` may. */
   get version(): string {
-    const now = this.clock.now();
-    return [...this.exhausted].flatMap(([id, until]) => (until > now ? [id] : [])).join();
+    return [...this.exhausted.keys()].filter((id) => this.isExhausted(id)).join();
   }
 
   isExhausted(id: string): boolean {
-    return (this.exhausted.get(id) ?? 0) > this.clock.now();
+    const age = this.clock.now() - (this.exhausted.get(id) ?? Infinity);
+    // If the clock was set back, the age is unknown.
+    const isExhausted = age >= 0 && age < unavailableMs;
+    if (!isExhausted) this.exhausted.delete(id);
+    return isExhausted;
   }
 
   private addressesOf(id: string): number {
@@ -101,9 +107,11 @@ export class Subnets {
     const stale = subnets
       .map(({ id }) => id)
       .filter((id) => all || Math.abs(now - (this.free.get(id)?.at ?? Infinity)) > addressesMs);
-    if (stale.length === 0) return;
-    for (const subnet of await this.query({ Filters: [{ Name: 'subnet-id', Values: stale }] })) {
-      this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: now });
+    for (let first = 0; first < stale.length; first += mostIds) {
+      const ids = stale.slice(first, first + mostIds);
+      for (const subnet of await this.query({ Filters: [{ Name: 'subnet-id', Values: ids }] })) {
+        this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: now });
+      }
     }
   }
 

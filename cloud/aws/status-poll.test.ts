@@ -103,6 +103,17 @@ test('status poll: EC2 is asked only for impaired instances, and each fault is h
   expect(sent).toBe(7);
 });
 
+test('status poll: a check counts by the details that failed longest ago', async () => {
+  const details = [{ ...failed.Details[0]!, ImpairedSince: new Date(119_000) }, ...failed.Details];
+  const reported = [
+    status('i-late', { InstanceStatus: { ...failed, Details: details } }),
+    status('i-new', { InstanceStatus: { ...failed, Details: details.slice(0, 1) } }),
+    status('i-untimed', { InstanceStatus: { ...failed, Details: [{ Status: 'failed' }, ...failed.Details] } }),
+  ];
+  const { handled } = await lookAt(reported);
+  expect(handled).toEqual(['i-late instance_status', 'i-untimed instance_status']);
+});
+
 test('status poll: results of one call are handled though the next is refused', async () => {
   const { handled } = await lookAt(account, 'instance-status.status');
   expect(handled).toEqual([...all, 'i-event event_status']);

@@ -92,8 +92,9 @@ export function readStatus(status: InstanceStatus, now: number): InterruptionNot
     ['instance_status', status.InstanceStatus],
     ['system_status', status.SystemStatus],
   ] as const) {
-    const since = summary?.Details?.find((detail) => detail.Status === 'failed')?.ImpairedSince?.getTime();
-    if (since !== undefined && now - since >= impairedMs) add(kind, since, String(since));
+    const failed = (summary?.Details ?? []).filter((detail) => detail.Status === 'failed');
+    const since = Math.min(...failed.map((detail) => detail.ImpairedSince?.getTime() ?? Infinity));
+    if (now - since >= impairedMs) add(kind, since, String(since));
   }
   for (const event of (status.Events ?? []).filter(isDue)) {
     add('event_status', now, event.InstanceEventId ?? event.Code ?? '');
