@@ -68,6 +68,18 @@ describe('finalizers and labels that a NodeClaim or its Node lacks', () => {
     }
   });
 
+  test('are added again at once after the clock was set back', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
+    putNode();
+    await start();
+    await until(() => held('Node').includes(finalizers.termination));
+    world.clock.now -= 3_600_000;
+
+    putNode();
+    await world.synced();
+    await until(() => held('Node').includes(finalizers.termination));
+  });
+
   test('are added on the Node though the API server refuses them for the claim', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();

@@ -58,7 +58,8 @@ class Attempts {
   begin(name: string): number | undefined {
     const now = this.now();
     const { count, lastAt } = this.known.get(name) ?? { count: 0, lastAt: now };
-    const isFirst = count === 0 || now > lastAt + forgottenAfterMs;
+    // If the clock was set back, the age is unknown.
+    const isFirst = count === 0 || now < lastAt || now > lastAt + forgottenAfterMs;
     const rest = isFirst ? 0 : lastAt + backOffMs(count, pauses) - now;
     if (rest > 0) return rest;
     this.known.set(name, { count: isFirst ? 1 : count + 1, lastAt: now });

@@ -160,7 +160,9 @@ class Catalogue {
   async read(): Promise<readonly InstanceType[] | undefined> {
     const { cloud, now, log } = this.context;
     const { claim, pool, nodeClass } = this.of;
-    if (now() - (this.passed.get(this.uid) ?? Number.NEGATIVE_INFINITY) < typeEveryMs) return undefined;
+    const age = now() - (this.passed.get(this.uid) ?? Number.NEGATIVE_INFINITY);
+    // If the clock was set back, the age is unknown.
+    if (age >= 0 && age < typeEveryMs) return undefined;
     try {
       const types = await cloud.instanceTypes(pool, nodeClass);
       this.isRead = true;

@@ -342,6 +342,19 @@ test('a Node without a claim is checked at once, and released at a second check 
   expect(nodes()).toEqual(['n2', 'n3']);
 });
 
+test('a Node without a claim is released half a minute after the clock was set back', async () => {
+  await deleted('n1');
+  await until(() => looks() === 1);
+  world.clock.now -= 3_600_000;
+  await deleted('n2');
+  await until(() => looks() === 2);
+  world.clock.now += 30_000;
+  await deleted('n3');
+
+  await until(() => nodes().length < 3);
+  expect(nodes()).toEqual(['n3']);
+});
+
 test('a Node with a claim is not collected until the claim is gone', async () => {
   world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID } }));
   await world.synced();

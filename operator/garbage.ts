@@ -273,7 +273,7 @@ class Suspects {
   confirmed(seen: Awaited<ReturnType<typeof findLost>>): typeof seen {
     const now = this.now();
     const { first } = this;
-    this.first = new Map([...seen.claims, ...seen.nodes].map(({ uid }) => [uid, first.get(uid) ?? now]));
+    this.first = new Map([...seen.claims, ...seen.nodes].map(({ uid }) => [uid, Math.min(first.get(uid) ?? now, now)]));
     const isOld = ({ uid }: { readonly uid: string }): boolean => now - (first.get(uid) ?? now) >= secondLookMs;
     return { claims: seen.claims.filter(isOld), nodes: seen.nodes.filter(isOld) };
   }

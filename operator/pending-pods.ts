@@ -51,13 +51,15 @@ export function watchPendingPods(context: OperatorContext): () => void {
   };
   const queue = new WorkQueue('signalling provision: pending pods', signal, context.log, 1);
   // A pod that waits for its node may lack it later, without a change of the pod.
-  let repeated = { of: '', times: 0, againAt: 0 };
+  let repeated = { of: '', times: 0, at: 0 };
   const signalAgain = (pending: readonly Pod[]): void => {
     if (open !== undefined || !pending.some((pod) => lacksNode(context, pod))) return;
     const of = whatDecides(context, pending);
-    if (of === repeated.of && now() < repeated.againAt) return;
+    const age = now() - repeated.at;
+    // If the clock was set back, the age is unknown.
+    if (of === repeated.of && age >= 0 && age < backOffMs(repeated.times, again)) return;
     const times = of === repeated.of ? repeated.times + 1 : 1;
-    repeated = { of, times, againAt: now() + backOffMs(times, again) };
+    repeated = { of, times, at: now() };
     queue.add(stillPending);
   };
   const looks = new WorkQueue(

@@ -84,6 +84,17 @@ describe('the operator in a cluster in which nothing happens', () => {
     expect(signals).toHaveLength(before + 1);
   });
 
+  test('pending pods are signalled again after the clock was set back', async () => {
+    stop = watchPendingPods(context());
+    putPod();
+    await world.synced();
+    await pass(100);
+    const before = signals.length;
+    world.clock.now -= 24 * 3_600_000;
+    await pass(10);
+    expect(signals).toHaveLength(before + 1);
+  });
+
   test('pods are signalled once, a second after the last new one and at most ten after the first (provisioning/batch-window)', async () => {
     stop = watchPendingPods(context());
     let pods = 0;

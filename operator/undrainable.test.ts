@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
@@ -53,6 +53,27 @@ describe('nodes that cannot be drained or are unhealthy', () => {
     return conditionOf(claim?.status?.conditions, 'DisruptionBlocked');
   };
   const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(20_000));
+
+  test('a pod that was bound before its node was initialized is reported', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions: [] } }));
+    world.kube.put('PodDisruptionBudget', {
+      metadata: { name: 'web', namespace: 'shop', generation: 1 },
+      spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: 'web-0', namespace: 'shop', labels: { app: 'web' } },
+      spec: { nodeName: 'n1', containers: [] },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    await world.synced();
+    const checked = jest.spyOn(world.deps.cache, 'get');
+    stops.push(watchUndrainable(context()));
+    const isChecked = (): boolean => checked.mock.calls.some(([kind]) => kind === 'NodeClaim');
+    while (!isChecked()) await new Promise((resolve) => setImmediate(resolve));
+
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions: initialized } }));
+    await until(() => blocked()?.status === 'True');
+  });
 
   test('a pod that can never be evicted is an event on claim and node before any disruption, and withdrawn later', async () => {
     world.kube.put('PodDisruptionBudget', {

@@ -45,6 +45,11 @@ export function watchUndrainable(context: OperatorContext): () => void {
       const name = cache.nodeClaimByProviderId(cache.get('Node', { name: nodeName })?.spec?.providerID ?? '');
       if (name !== undefined) claims.addAfter(nameOf(name), settleMs);
     }),
+    // Pods are bound before their node is initialized.
+    cache.on('NodeClaim', ({ type: change, object, previous }) => {
+      if (change !== 'deleted' && isInitialized(object) && !isInitialized(previous))
+        claims.addAfter(nameOf(object), settleMs);
+    }),
   ];
   later();
   return () => {
@@ -59,12 +64,13 @@ function bound({ spec, status }: PodDisruptionBudget): string {
   return JSON.stringify([spec, status?.desiredHealthy, status?.expectedPods]);
 }
 
+const isInitialized = (claim: NodeClaim | undefined): boolean => isTrue(claim?.status?.conditions, 'Initialized');
+
 async function checkClaim(context: OperatorContext, name: string): Promise<undefined> {
   const { cache } = context;
   const claim = cache.get('NodeClaim', { name });
   if (claim === undefined || isDeleting(claim)) return undefined;
-  if (!isManaged(context, claim.spec.nodeClassRef) || !isTrue(claim.status?.conditions, 'Initialized'))
-    return undefined;
+  if (!isManaged(context, claim.spec.nodeClassRef) || !isInitialized(claim)) return undefined;
   const message = whyUndrainable(context, claim);
   const known = conditionOf(claim.status?.conditions, type);
   if ((known?.message ?? '') === (message ?? '')) return undefined;
