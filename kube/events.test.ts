@@ -61,6 +61,17 @@ describe('the event recorder', () => {
     ]);
   });
 
+  test('an event is published again after the clock was set back', async () => {
+    let time = clock.now();
+    const events = createEventRecorder({ client: kube, clock: { ...clock, now: () => time } });
+    for (const change of [0, 1000, -86_400_000, 1000]) {
+      time += change;
+      events.publish(event());
+    }
+    await events.idle();
+    expect(kube.objects('Event')).toMatchObject([{ count: 2 }]);
+  });
+
   test('events are distinct by object and message, or by the given values alone', async () => {
     const events = recorder();
     events.publish(event());

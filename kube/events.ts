@@ -68,7 +68,9 @@ function createDedupe(clock: LimiterClock): (event: EventToPublish) => boolean {
     const now = clock.now();
     const { kind, namespace = '', name, uid = '' } = regarding;
     const key = [reason, ...(dedupeBy ?? [kind, namespace, name, uid, message])].join('\0');
-    if ((until.get(key) ?? -Infinity) > now) return false;
+    const restMs = (until.get(key) ?? -Infinity) - now;
+    // A longer rest is of a clock that was set back.
+    if (restMs > 0 && restMs <= dedupeMs) return false;
     // Expired entries are removed only when the map has grown, not on every event.
     if (until.size >= 10_000) for (const [old, end] of until) if (end <= now) until.delete(old);
     until.set(key, now + dedupeMs);

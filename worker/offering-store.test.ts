@@ -60,6 +60,15 @@ test('unavailable offerings of other workers reach the provider, which asks at m
   expect(queries()).toBe(2);
 });
 
+test('unavailable offerings are read again after the clock was set back', async () => {
+  const { subject, queries, pass } = ledger(() => []);
+  await subject.refresh();
+  pass(-3_600_000);
+  await subject.refresh();
+  await subject.refresh();
+  expect(queries()).toBe(2);
+});
+
 test('a success is sent only for offerings that are unavailable', async () => {
   const { subject, sent } = ledger(() => [{ ...refusal, until: 1_060_000, forMs: 180_000 }]);
   await subject.succeeded(offering);

@@ -74,7 +74,9 @@ export class TemporalOfferingStore implements OfferingStore {
   }
 
   refresh(): Promise<void> {
-    if (this.now() - this.readAt < freshMs) return Promise.resolve();
+    const age = this.now() - this.readAt;
+    // If the clock was set back, the age is unknown.
+    if (age >= 0 && age < freshMs) return Promise.resolve();
     this.reading ??= this.read().finally(() => {
       this.reading = undefined;
     });
