@@ -110,6 +110,21 @@ describe('leader election', () => {
     expect(known).toEqual(['a', undefined]);
   });
 
+  test('a leader whose clock was set back gives up unless it can renew', async () => {
+    let backMs = 0;
+    const own = { now: () => clock.now() - backMs, sleep: clock.sleep.bind(clock) };
+    const a = contend('a', { clock: own });
+    await clock.advance(2 * seconds);
+    backMs = 3_600_000;
+    await clock.advance(20 * seconds);
+    expect(leading).toEqual(['a']);
+    kube.fail(new DomainError('Unavailable', 'down'));
+    backMs *= 2;
+    await clock.advance(10 * seconds);
+    expect(leading).toEqual([]);
+    expect(await a.outcome).toBe('lost');
+  });
+
   test('a leader renews by one request, and reads the lease only after another client has written it', async () => {
     let reads = 0;
     const client: LeaderElectionOptions['client'] = {

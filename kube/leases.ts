@@ -121,11 +121,13 @@ class Elector {
     while (!isAborted(signal)) {
       await clock.sleep(retryPeriodMs, signal).catch(() => undefined);
       if (isAborted(signal)) return false;
-      const left = this.renewedAt + renewDeadlineMs - clock.now();
+      const age = clock.now() - this.renewedAt;
+      // If the clock was set back, the age is unknown, and one attempt decides.
+      const left = age < 0 ? retryPeriodMs : renewDeadlineMs - age;
       // Awaited even if the work ends meanwhile, since the release needs the newest version.
       if (left > 0 && (await this.attempt(left))) continue;
       const taken = (this.lease?.spec?.holderIdentity ?? identity) !== identity;
-      if (taken || clock.now() - this.renewedAt >= renewDeadlineMs) return !isAborted(signal);
+      if (taken || age < 0 || clock.now() - this.renewedAt >= renewDeadlineMs) return !isAborted(signal);
     }
     return false;
   }
