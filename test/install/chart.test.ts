@@ -97,9 +97,11 @@ describe('the Helm chart', () => {
   test('spreads its pods over hosts and zones, with a PodDisruptionBudget, so that it survives the loss of one', async () => {
     const rendered = await render();
     const { spec } = named(rendered, 'Deployment', 'stowage-worker').spec.template;
-    const keys = (spec.topologySpreadConstraints as TopologySpreadConstraint[]).map(({ topologyKey }) => topologyKey);
+    const spreads = spec.topologySpreadConstraints as TopologySpreadConstraint[];
+    const keys = spreads.map(({ topologyKey }) => topologyKey);
 
     expect(keys.sort()).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
+    expect(spreads.map(({ nodeTaintsPolicy }) => nodeTaintsPolicy)).toEqual(['Honor', 'Honor']);
     expect(spec.priorityClassName).toBe('system-cluster-critical');
     expect(named(rendered, 'PodDisruptionBudget', 'stowage-worker').spec).toMatchObject({ maxUnavailable: 1 });
   });

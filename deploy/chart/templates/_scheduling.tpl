@@ -27,6 +27,8 @@ topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: {{ $key }}
     whenUnsatisfiable: {{ $unsatisfiable }}
+    # Nodes with taints that the pods do not tolerate, as of a control plane, are no hosts to spread over.
+    nodeTaintsPolicy: Honor
     # Of one version each: an upgrade does not count the pods that go.
     matchLabelKeys: [pod-template-hash]
     labelSelector:

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { kwokCatalogue } from '../../../test/cases/kwok.js';
 import { kwokPool } from '../../../test/cases/kwok-pool.js';
 import { quietMs } from '../../../test/simulation/scale-down/result.js';
 import { freePorts } from '../../stack/ports.js';
+import { isRunning, launch, type ProcessRecord, stopProcess } from '../../stack/processes.js';
 import { startStack, type Stack } from '../../stack/stack.js';
 import { type Cost, Meter } from './meters.js';
 import type { Scenario, Step } from './scenarios.js';
@@ -23,7 +23,7 @@ export interface Engine {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly temporal: boolean;
-  readonly environment: (stack: Stack) => NodeJS.ProcessEnv;
+  readonly environment: (stack: Stack) => Record<string, string>;
 }
 
 /** What is in the image at `folder`, as in the chart's small pod: of its 1Gi Node would let the heap have half. `flags` go to Node, such as --cpu-prof. */
@@ -44,7 +44,7 @@ export const karpenterEngine = (program: string): Engine => ({
   command: [program],
   temporal: false,
   environment: (stack) => ({
-    KUBECONFIG: stack.adminKubeconfig,
+    KUBECONFIG: stack.adminKubeconfig ?? '',
     DISABLE_LEADER_ELECTION: 'true',
     SYSTEM_NAMESPACE: 'kube-system',
     KUBERNETES_MIN_VERSION: '1.19.0-0',
@@ -88,7 +88,7 @@ export async function race(
   const folder = keep ?? mkdtempSync(join(tmpdir(), `stowage-race-${engine.name}-`));
   const parts = engine.temporal ? (['controllers', 'temporal'] as const) : (['controllers'] as const);
   const stack = await startStack({ name: `race-${engine.name}`, folder, parts });
-  let child: ChildProcess | undefined;
+  let child: ProcessRecord | undefined;
   try {
     const kube = patient(createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'bench' }));
     const log = join(folder, 'engine.log');
@@ -105,7 +105,7 @@ export async function race(
     }
     return results;
   } finally {
-    await ended(child);
+    if (child !== undefined) await stopProcess(child, 120_000);
     await stack.stop();
     if (keep === undefined) rmSync(folder, { recursive: true, force: true });
   }
@@ -114,7 +114,7 @@ export async function race(
 interface World {
   readonly stack: Stack;
   readonly kube: KubeClient;
-  readonly child: ChildProcess;
+  readonly child: ProcessRecord;
   readonly log: string;
   readonly say: (line: string) => void;
 }
@@ -123,7 +123,7 @@ async function measure(engine: Engine, step: Step, world: World): Promise<StepRe
   const { stack, kube, child } = world;
   const known = new Set((await pods(kube)).map(uidOf));
   const knownClaims = new Set((await kube.list('NodeClaim')).map(uidOf));
-  const meter = await Meter.start(stack, child.pid ?? 0);
+  const meter = await Meter.start(stack, child.pid);
   const course = new Course(await fleetOf(kube));
   await step.act(kube, stack);
   await follow(engine, step, world, course);
@@ -198,7 +198,7 @@ class Course {
 /** Looks until the step is over. */
 async function follow({ name }: Engine, step: Step, { kube, child, log, say }: World, course: Course): Promise<void> {
   while (course.seconds() * 1000 < longestMs) {
-    if (child.exitCode !== null) throw new Error(`${name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+    if (!isRunning(child)) throw new Error(`${name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
     const replicas = await replicasOf(kube);
     const isDone = course.noteRunning(replicas);
     if ((course.isListDue || (isDone && step.until === 'running')) && course.note(await fleetOf(kube))) {
@@ -230,16 +230,15 @@ async function start(
   stack: Stack,
   folder: string,
   log: string,
-): Promise<{ readonly child: ChildProcess; readonly ready: () => Promise<void> }> {
+): Promise<{ readonly child: ProcessRecord; readonly ready: () => Promise<void> }> {
   const catalogue = join(folder, 'instance-types.json');
   writeFileSync(catalogue, JSON.stringify(kwokCatalogue()));
   const [metrics, health] = await freePorts(2);
-  const output = openSync(log, 'a');
   const [command, ...args] = engine.command;
-  const child = spawn(command, args, {
-    stdio: ['ignore', output, output],
+  const child = launch(command, args, {
+    log,
+    cwd: process.cwd(),
     env: {
-      ...process.env,
       ...engine.environment(stack),
       CLOUD_PROVIDER: 'kwok',
       INSTANCE_TYPES_FILE_PATH: catalogue,
@@ -248,24 +247,17 @@ async function start(
       HEALTH_PROBE_PORT: String(health),
     },
   });
-  closeSync(output);
   const ready = async (): Promise<void> => {
     const isReady = async (): Promise<boolean> =>
       (await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined))?.ok === true;
     while (!(await isReady())) {
-      if (child.exitCode !== null) throw new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+      if (!isRunning(child)) throw new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
       await sleep(pollMs);
     }
     // Both engines list everything once they are ready.
     await sleep(5000);
   };
   return { child, ready };
-}
-
-async function ended(child: ChildProcess | undefined): Promise<void> {
-  if (child === undefined || child.exitCode !== null) return;
-  const exit = new Promise((resolve) => child.once('exit', resolve));
-  if (child.kill('SIGTERM')) await exit;
 }
 
 interface Replicas {
