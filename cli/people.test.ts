@@ -265,7 +265,12 @@ describe('stowage status', () => {
             },
           ],
           declined: [{ object: 'node node-8', message: 'does not expire: rejected by ann' }],
-          nextWindow: { at: '2026-01-05T22:00:00.000Z', why: 'window night opens', nodePool: 'default' },
+          nextWindow: {
+            at: '2026-01-05T22:00:00.000Z',
+            why: 'window night opens',
+            nodePool: 'default',
+            reason: 'Empty',
+          },
         },
       ),
     );
@@ -308,7 +313,7 @@ node-9   Underutilized   2026-01-05T17:00:00Z   rejected by ann (release)
   node node-8: does not expire: rejected by ann
 
 Next
-  2026-01-05T22:00:00Z: window night opens (default)
+  2026-01-05T22:00:00Z: window night opens (default, Empty)
 `);
   });
 

@@ -1,38 +1,37 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test } from '@jest/globals';
-import { capacityQuery, staysQuery } from '../workflows/messages.js';
 import { disruptState, nothingKnown, statusWorkflows } from './status-report.js';
 import { StatusReading } from './status-reading.js';
 
 const pool = { nodePool: 'default', nodes: 1, pricePerHour: 0.1 };
 
-function clientOf(answer: (query: string) => unknown) {
-  const query = ({ name }: { name: string }): unknown => answer(name);
+function clientOf(query: () => unknown) {
   return {
     connection: { withDeadline: async (_: number, call: () => unknown) => Promise.resolve(call()) },
     workflow: { getHandle: () => ({ query }) },
   } as unknown as Parameters<typeof disruptState>[0]['client'];
 }
 
-test('status has what `disrupt` answered in time, and names what is missing (surfaces/nothing-unread-is-silent)', async () => {
+test('status has what `disrupt` found, and when the next closed budget opens', async () => {
   const reading = new StatusReading();
-  const client = clientOf((name) => {
-    if (name === capacityQuery.name) return [pool];
-    if (name === staysQuery.name) throw new Error('Deadline exceeded');
-    return [];
+  const closed = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0 } as const;
+  const [later, first] = ['2026-01-06T10:00:00.000Z', '2026-01-06T09:00:00.000Z'].map((changesAt) => ({ ...closed, changesAt })); // prettier-ignore
+  const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
+  const details = { hash: '', budgets: [later, closed, first], capacity: [pool], decisions: [], stays, staysMore: 2 };
+  const client = clientOf(() => ({ at: first?.changesAt, held: [], decisions: [], details }));
+  expect(await disruptState({ client, cluster: 'c', reading })).toEqual({
+    ...{ capacity: [pool], stays, moreStay: 2 },
+    nextWindow: { at: first?.changesAt, nodePool: 'default', reason: 'Empty', why: 'a budget changes then' },
   });
-  const { capacity, stays } = await disruptState({ client, cluster: 'c', reading });
-  expect(capacity).toEqual([pool]);
-  expect(stays).toEqual([]);
-  expect(reading.unread).toEqual(['nodes that stay (the workflow disrupt): Deadline exceeded']);
+  expect(reading.unread).toEqual([]);
 });
 
-test('status names everything of a `disrupt` that does not answer', async () => {
+test('status names everything of a `disrupt` that does not answer in time (surfaces/nothing-unread-is-silent)', async () => {
   const reading = new StatusReading();
   const client = clientOf(() => {
     throw new Error('Deadline exceeded');
   });
-  expect(await disruptState({ client, cluster: 'c', reading })).toEqual({ ...nothingKnown, nextWindow: undefined });
+  expect(await disruptState({ client, cluster: 'c', reading })).toEqual(nothingKnown);
   expect(reading.unread).toEqual([
     'prices, nodes that stay, the next window of a budget, the lower bound of prices (the workflow disrupt): Deadline exceeded',
   ]);

@@ -1,5 +1,4 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import type { QueryDefinition } from '@temporalio/common';
 import { type Observed, whyUnobserved } from '../operator/stuck/observed.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
@@ -13,17 +12,14 @@ import { type StatusKube, StatusReading } from './status-reading.js';
 import { messageOf } from '../core/error-message.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
-  budgetsQuery,
   type BudgetView,
-  capacityQuery,
+  type DisruptionFindings,
   explainQuery,
   type Explanation,
-  leastPossibleQuery,
-  nextWindowQuery,
+  findingsQuery,
   openWorkflowsQuery,
   type PoolCapacity,
   searchAttributes,
-  staysQuery,
 } from '../workflows/messages.js';
 import { fullName } from '../core/names.js';
 import { compareText } from '../core/text.js';
@@ -140,10 +136,10 @@ type DisruptAnswers = Pick<
 
 export const nothingKnown: DisruptAnswers = { capacity: [], stays: [], moreStay: 0 };
 
-/** Timeout of all queries to `disrupt`; a busy worker takes a second or two. */
+/** Timeout of the query to `disrupt`; a busy worker takes a second or two. */
 const answersWithinMs = 5000;
 
-/** Queries `disrupt`, for which a worker has to respond. Answers that do not arrive in time are listed as unread. */
+/** Queries `disrupt`, for which a worker has to respond. What does not arrive in time is listed as unread. */
 export async function disruptState({
   client,
   cluster,
@@ -153,26 +149,31 @@ export async function disruptState({
   readonly cluster: string;
   readonly reading: StatusReading;
 }): Promise<DisruptAnswers> {
-  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
-  const deadline = Date.now() + answersWithinMs;
-  const unread: string[] = [];
-  let why = '';
-  const ask = async <T>(what: string, query: QueryDefinition<T>, otherwise: T): Promise<T> => {
-    try {
-      return await client.connection.withDeadline(deadline, () => handle.query(query));
-    } catch (error) {
-      unread.push(what);
-      why = messageOf(error);
-      return otherwise;
-    }
-  };
-  // Sequentially: a call that still retries when the connection is closed would end the process.
-  const capacity = await ask('prices', capacityQuery, []);
-  const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
-  const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
-  const least = await ask('the lower bound of prices', leastPossibleQuery, {});
-  if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
-  return { capacity, stays, moreStay, nextWindow, ...least };
+  try {
+    const { details } = (await askDisrupt(client, cluster)) ?? {};
+    if (details === undefined) return nothingKnown;
+    const { budgets, capacity = [], stays, staysMore: moreStay = 0 } = details;
+    const { leastPossiblePerHour, leastPossibleWithout } = details;
+    return {
+      ...{ capacity, stays, moreStay, ...nextWindowOf(budgets) },
+      ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
+      ...(leastPossibleWithout === undefined ? {} : { leastPossibleWithout }),
+    };
+  } catch (error) {
+    const what =
+      'prices, nodes that stay, the next window of a budget, the lower bound of prices (the workflow disrupt)';
+    reading.addUnread(what, messageOf(error));
+    return nothingKnown;
+  }
+}
+
+/** When the next closed budget or window opens, and for which pools. */
+function nextWindowOf(budgets: readonly BudgetView[]): Pick<StatusReport, 'nextWindow'> {
+  const closed = budgets.filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined);
+  const next = closed.sort((a, b) => compareText(a.changesAt!, b.changesAt!)).at(0);
+  if (next === undefined) return {};
+  const { nodePool, reason, changesAt, ruledBy } = next;
+  return { nextWindow: { at: changesAt!, nodePool, reason, why: `${ruledBy ?? 'a budget'} changes then` } };
 }
 
 /** What budgets allow now, by `disrupt`; none if it does not answer in time. */
@@ -180,8 +181,16 @@ export async function readBudgets({
   client,
   cluster,
 }: Pick<StatusInput, 'client' | 'cluster'>): Promise<readonly BudgetView[]> {
+  const found = await askDisrupt(client, cluster).catch(() => undefined);
+  return found?.details?.budgets ?? [];
+}
+
+async function askDisrupt(
+  client: Pick<Client, 'workflow' | 'connection'>,
+  cluster: string,
+): Promise<DisruptionFindings | undefined> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
-  return client.connection.withDeadline(Date.now() + answersWithinMs, () => handle.query(budgetsQuery)).catch(() => []);
+  return client.connection.withDeadline(Date.now() + answersWithinMs, () => handle.query(findingsQuery));
 }
 
 /** Karpenter renews its lease every two seconds. */

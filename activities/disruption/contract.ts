@@ -8,7 +8,6 @@ import type {
   DisruptionReason,
   CandidateRef,
   QuestionToWithdraw,
-  NodesThatStay,
   NodeWaits,
   PoolCapacity,
   ReconsiderOrder,
@@ -47,7 +46,7 @@ export interface DisruptionDetails {
   /** All decisions of this search, also those that are only recommended. */
   readonly decisions: readonly DecisionSummary[];
   /** Why consolidatable or drifted nodes stay, by reason; cut to a bounded size. */
-  readonly stays: NodesThatStay['stays'];
+  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
   /** How many more such nodes there are; absent for none. */
   readonly staysMore?: number;
   /** Waits of nodes that may be disrupted and that no command takes yet; absent for none. */

@@ -8,7 +8,7 @@ import type {
   UnplacedRow,
   WorkflowRow,
 } from '../status-rows.js';
-import { type AskedQuestion, effectsOf, type NextWindow } from '../../workflows/messages.js';
+import { type AskedQuestion, effectsOf } from '../../workflows/messages.js';
 import { arePoolsUnread } from '../status-reading.js';
 import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
@@ -246,10 +246,8 @@ function staying({ stays, moreStay }: StatusReport): string[] {
 }
 
 /** Empty if no window or budget opens by itself. */
-function nextLines(next: NextWindow | undefined): string[] {
-  if (next?.at === undefined) return [];
-  const whom = [next.nodePool, next.reason].filter((text) => text !== undefined).join(', ');
-  return [`  ${timeText(next.at)}: ${next.why}${whom === '' ? '' : ` (${whom})`}`];
+function nextLines(next: StatusReport['nextWindow']): string[] {
+  return next === undefined ? [] : [`  ${timeText(next.at)}: ${next.why} (${next.nodePool}, ${next.reason})`];
 }
 
 function workflowTable(workflows: readonly WorkflowRow[]): string {

@@ -202,7 +202,7 @@ function rolloutsOf({ drift, workflows }: StatusReport): PageSnapshot['rollouts'
 }
 
 const nextText = (next: StatusReport['nextWindow']): string =>
-  next === undefined ? '' : `${next.at === undefined ? '' : `${timeText(Date.parse(next.at))}: `}${next.why}`;
+  next === undefined ? '' : `${timeText(Date.parse(next.at))}: ${next.why}`;
 
 /** What a person should decide or repair, questions first. */
 function needsOf({ workflows, stuck, problems, declined, pools }: StatusReport): PageNeed[] {

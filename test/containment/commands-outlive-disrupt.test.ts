@@ -3,7 +3,7 @@ import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import { observe } from '../../tools/stack/demo/observe.js';
-import { budgetsQuery, phaseQuery, rejectUpdate, runningQuery, whyNotUpdate } from '../../workflows/messages.js';
+import { findingsQuery, phaseQuery, rejectUpdate, runningQuery, whyNotUpdate } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, within } from '../live/world.js';
 import { instanceOf, sharedContainment } from './containment.js';
 
@@ -71,7 +71,7 @@ describe('disrupt, terminated by hand while a consolidation runs', () => {
     // The new one has started nothing: what it says, it reads from Kubernetes.
     const goes = async (): Promise<boolean> => (await disrupt().executeUpdate(whyNotUpdate, { args: [node] })).verdict === 'going'; // prettier-ignore
     await on.until('The node going', () => goes().catch(() => false), 60);
-    const isCounted = async (): Promise<boolean> => (await disrupt().query(budgetsQuery)).some((one) => one.nodePool === pool && one.disrupting === 1); // prettier-ignore
+    const isCounted = async (): Promise<boolean> => (await disrupt().query(findingsQuery))?.details?.budgets.some((one) => one.nodePool === pool && one.disrupting === 1) === true; // prettier-ignore
     await on.until('Budgets counting it', () => isCounted().catch(() => false), 60);
     expect([await owner(), await isTainted(), await on.isOpen(command)]).toEqual([command, true, true]);
 

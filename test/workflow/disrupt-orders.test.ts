@@ -6,12 +6,11 @@ import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
   explainQuery,
-  nextWindowQuery,
+  findingsQuery,
   pauseSignal,
   pauseUpdate,
   resumeUpdate,
   runningQuery,
-  staysQuery,
   reconsiderSignal,
   taskQueues,
   whyNotUpdate,
@@ -180,17 +179,16 @@ describe('disrupt: orders and its memory', () => {
     );
   });
 
-  test('answers why a node stays, from the last look or a new one, and when its budget opens', async () => {
+  test('answers what the last search found, and why a node stays', async () => {
     const changesAt = '2026-01-06T09:00:00.000Z';
     const shut = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0, changesAt } as const;
     const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
     activities.found = [{ commands: [], details: { hash: 'h', budgets: [shut], decisions: [], stays, staysMore: 2 } }];
     const handle = await start();
-    await rig.until(async () => (await handle.query(staysQuery)).more === 2);
+    const found = await rig.until(async () => handle.query(findingsQuery));
 
-    expect(await handle.query(staysQuery)).toEqual({ stays, more: 2 });
+    expect(found).toMatchObject({ decisions: [], held: [], details: { budgets: [shut], stays, staysMore: 2 } });
     expect((await handle.executeUpdate(whyNotUpdate, { args: ['node-y'] })).why).toBe('it is not empty');
-    expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
   });
 
   test('an undecodable payload is reported as such, and delays nothing', async () => {

@@ -85,6 +85,8 @@ describe('consolidate and disrupt, without replacements', () => {
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
     await rig.sleep('60 seconds');
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
+    // Without another search.
+    expect((await handle.query(explainQuery)).facts['commands']).toBe(0);
 
     const child = rig.client.workflow.getHandle(consolidateId);
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });

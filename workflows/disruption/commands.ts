@@ -5,11 +5,17 @@ import { workflowNow } from '../clock.js';
 import { summaryOf } from '../consolidation/command-text.js';
 import { savingOf } from '../consolidation/savings.js';
 import type { consolidate } from '../consolidation/consolidate.js';
-import type { CandidateRef, ConsolidateResult, QuestionToWithdraw, RunningDisruption } from '../messages.js';
+import type {
+  Candidate,
+  CandidateRef,
+  ConsolidateResult,
+  Decision,
+  QuestionToWithdraw,
+  RunningDisruption,
+} from '../messages.js';
 import { startOptions, withdrawSignal } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { isStartedAlready, notify } from '../calls/other-workflows.js';
-import { memoOf } from './disrupt-answers.js';
 import type { KnownState } from './known-state.js';
 
 interface CommandDeps {
@@ -60,7 +66,9 @@ export class Commands {
   }
 
   private end(workflowId: string, result?: ConsolidateResult): void {
-    this.deps.known.finish(workflowId, result);
+    const { known, progress } = this.deps;
+    known.finish(workflowId, result);
+    progress.addFacts({ commands: known.commands.length });
     this.deps.onEnd(result?.outcome);
   }
 
@@ -79,5 +87,18 @@ function startedOf({ reason, candidates, decision }: DisruptionCommand, workflow
   return {
     ...{ workflowId, reason, candidates: going, since: workflowNow() },
     ...(decision?.approval === undefined ? {} : { asks: true }),
+  };
+}
+
+/** The memo of a `consolidate`, which lists of workflows show. */
+function memoOf(candidates: readonly Candidate[], decision: Decision): Record<string, unknown> {
+  const { method, priceBefore, priceAfter, podCount, replacements } = decision;
+  return {
+    method,
+    nodes: candidates.slice(0, 20).map(({ node }) => node),
+    replacements: replacements.slice(0, 20).map(({ cheapest }) => cheapest.instanceType),
+    podsMoved: podCount,
+    pricePerHourBefore: priceBefore,
+    pricePerHourAfter: priceAfter,
   };
 }

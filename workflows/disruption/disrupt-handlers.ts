@@ -1,16 +1,16 @@
 import { setQueryHandler, setUpdateHandler } from '../handlers.js';
 import type { NodeVerdict, Pause, PauseOrder, PauseScope, ReconsiderOrder, Refused } from '../messages.js';
-import { budgetsQuery, capacityQuery } from '../messages.js';
-import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery } from '../messages.js';
 import {
+  findingsQuery,
   pauseSignal,
   pauseUpdate,
   reconsiderSignal,
   reconsiderUpdate,
   resumeSignal,
   resumeUpdate,
+  runningQuery,
+  whyNotUpdate,
 } from '../messages.js';
-import { runningQuery, staysQuery, whyNotUpdate } from '../messages.js';
 import { checkText, handleWrittenOrder } from '../people/orders.js';
 import { checkPause, checkReconsider, checkResume } from '../people/order-checks.js';
 import type { Progress } from '../progress.js';
@@ -53,10 +53,5 @@ export function handleQueries(known: KnownState, activities: Activities): void {
   };
   setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
   setQueryHandler(runningQuery, () => known.commands);
-  setQueryHandler(budgetsQuery, () => lastFindings.budgets);
-  setQueryHandler(capacityQuery, () => lastFindings.capacity);
-  setQueryHandler(leastPossibleQuery, () => lastFindings.leastPossible);
-  setQueryHandler(staysQuery, () => lastFindings.stays);
-  setQueryHandler(nextWindowQuery, () => lastFindings.nextWindow);
-  setQueryHandler(disruptionPlanQuery, () => lastFindings.plan);
+  setQueryHandler(findingsQuery, () => lastFindings.current);
 }

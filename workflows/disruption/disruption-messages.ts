@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
 export type {
@@ -142,29 +143,12 @@ export type NodeWaits = readonly {
   readonly nodes: readonly string[];
 }[];
 
-/** Nodes that are consolidatable or drifted and are not disrupted. */
-export interface NodesThatStay {
-  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
-  /** How many more there are than the list has. */
-  readonly more: number;
-}
-
-/** When the next budget or window opens, and for which NodePools. */
-export interface NextWindow {
-  /** ISO 8601; absent when nothing is known to open. */
-  readonly at?: string;
-  readonly why: string;
-  readonly nodePool?: string;
-  readonly reason?: DisruptionReason;
-}
-
-/** The results of the last search of `disrupt` for commands. */
-export interface DisruptionPlan {
+/** What the last search of `disrupt` for commands found. */
+export interface DisruptionFindings extends Pick<DisruptionsFound, 'held' | 'details'> {
   /** ISO 8601. */
   readonly at: string;
+  /** The last decisions, of this search or an earlier one. */
   readonly decisions: readonly DecisionSummary[];
-  /** NodePools whose candidates are not disrupted now, and why. */
-  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   readonly undecided?: Undecided;
 }
 
@@ -180,13 +164,7 @@ export interface Undecided {
 /** The cluster changed in a way that may make nodes candidates. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
-export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
-/** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */
-export const leastPossibleQuery =
-  defineQuery<Pick<PoolCapacity, 'leastPossiblePerHour' | 'leastPossibleWithout'>>('leastPossible');
-export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
+/** Undefined before the first search. */
+export const findingsQuery = defineQuery<DisruptionFindings | undefined>('findings');
 /** Reads the cluster. */
 export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
-export const staysQuery = defineQuery<NodesThatStay>('stays');
-export const nextWindowQuery = defineQuery<NextWindow>('nextWindow');
-export const disruptionPlanQuery = defineQuery<DisruptionPlan | undefined>('plan');

@@ -1,11 +1,10 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
-import type { DecisionSummary, DisruptionPlan, NextWindow, NodesThatStay, NodeVerdict } from '../messages.js';
-import { nextWindowOf, planOf } from './disrupt-answers.js';
+import type { DecisionSummary, DisruptionFindings, NodeVerdict } from '../messages.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time.js';
 
-/** The results of the last search for commands, from which people's queries are answered. */
+/** The results of the last search for commands, as people's query gives them. */
 export class LastFindings {
   private found: (DisruptionsFound & { readonly at: string }) | undefined;
   private details: DisruptionDetails | undefined;
@@ -37,26 +36,6 @@ export class LastFindings {
     return this.details?.hash;
   }
 
-  get budgets(): DisruptionDetails['budgets'] {
-    return this.details?.budgets ?? [];
-  }
-
-  get capacity(): NonNullable<DisruptionDetails['capacity']> {
-    return this.details?.capacity ?? [];
-  }
-
-  get leastPossible(): Pick<DisruptionDetails, 'leastPossiblePerHour' | 'leastPossibleWithout'> {
-    const { leastPossiblePerHour, leastPossibleWithout } = this.details ?? {};
-    return {
-      ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
-      ...(leastPossibleWithout === undefined ? {} : { leastPossibleWithout }),
-    };
-  }
-
-  get stays(): NodesThatStay {
-    return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
-  }
-
   /** A node that nothing protects may still wait for something, which is only known from the last search. */
   withWait(verdict: NodeVerdict): NodeVerdict {
     if (verdict.verdict !== 'may go') return verdict;
@@ -64,11 +43,15 @@ export class LastFindings {
     return waits === undefined ? verdict : { ...verdict, verdict: waits.verdict, why: waits.why };
   }
 
-  get nextWindow(): NextWindow {
-    return nextWindowOf(this.budgets);
-  }
-
-  get plan(): DisruptionPlan | undefined {
-    return planOf(this.found, this.decisions, this.undecided.current);
+  /** Undefined before the first search. */
+  get current(): DisruptionFindings | undefined {
+    const { found, details, decisions } = this;
+    if (found === undefined) return undefined;
+    const { current: undecided } = this.undecided;
+    return {
+      ...{ at: found.at, held: found.held, decisions },
+      ...(details === undefined ? {} : { details }),
+      ...(undecided === undefined ? {} : { undecided }),
+    };
   }
 }

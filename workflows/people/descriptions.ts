@@ -58,12 +58,12 @@ const questions = {
   whyNot: { what: 'Why a node is not disrupted, by name.', example: 'node-1' },
   running: { what: 'Commands that were started and have not ended.' },
   explainPod: { what: 'Why a pod is where it is, by name.', example: { namespace: 'default', name: 'web-0' } },
-  budgets: { what: 'How many nodes of each NodePool may be disrupted now, and by which budget.' },
-  capacity: { what: 'How many nodes each NodePool has, what they cost and would cost at least, dollars per hour.' },
-  leastPossible: { what: 'What the nodes of all NodePools would cost at least, dollars per hour.' },
-  stays: { what: 'Nodes that are consolidatable or drifted and are not disrupted, and why: from the last search.' },
-  nextWindow: { what: 'When the next closed budget or window opens.' },
-  plan: { what: 'The result of the last batch of `provision`, or of the last search of `disrupt`.' },
+  findings: {
+    what:
+      'The result of the last search: decisions, what holds NodePools back, nodes that stay and why, budgets, and what the nodes of each ' +
+      'NodePool cost and would cost at least, dollars per hour.',
+  },
+  plan: { what: 'The result of the last batch.' },
   savings: { what: 'The measured savings of the command.' },
   unavailableOfferings: { what: 'Offerings without capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
