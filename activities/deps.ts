@@ -30,18 +30,11 @@ export interface OfferingStore {
   refresh(): Promise<void>;
 }
 
-/**
- * Starts entity workflows with inputs from the settings, unless they run already. Also finds running workflows and
- * cancels them.
- */
+/** Starts entity workflows with inputs from the settings, unless they run already. */
 export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
   /** Whether a workflow with this id is running; with `firstRunId`, only the execution that began with that run. */
   isOpen(workflowId: string, firstRunId?: string): Promise<boolean>;
-  /** Ids of running workflows that a person holds, at most 500. Visibility lags behind by a moment. */
-  held(): Promise<readonly string[]>;
-  /** Requests the cancellation of a running workflow, which undoes its steps. */
-  cancel(workflowId: string): Promise<void>;
 }
 
 /** Callbacks of a packing job. */

@@ -228,18 +228,18 @@ function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
 }
 
 /**
- * Running workflows whose NodeClaim or NodePool no longer exists. They end once they are signalled. Terminations are
+ * Running workflows whose NodeClaim or NodePool no longer exists. They end once they are signalled or cancelled. Terminations are
  * excluded: they terminate the instance of a claim that was removed by force.
  */
 export function withoutObject(observed: ObservedCluster, running: Iterable<string>): readonly string[] {
   const uids = new Set([...observed.claims, ...observed.pools].map((object) => identityOf(object).uid));
   return [...running].filter((id) => {
     const { kind, subject } = parseWorkflowId(id) ?? {};
-    return kind !== undefined && wakes.has(kind) && !uids.has(subject?.[0] ?? '');
+    return kind !== undefined && endWithObject.has(kind) && !uids.has(subject?.[0] ?? '');
   });
 }
 
-const wakes: ReadonlySet<string> = new Set(['launch', 'expire', 'repair', 'replicas', 'drift']);
+const endWithObject: ReadonlySet<string> = new Set(['launch', 'expire', 'repair', 'replace', 'replicas', 'drift']);
 
 /** Whether a node has the disruption taint of a workflow that no longer runs. */
 export function taintedByClosed({ claims }: ObservedCluster, running: ReadonlySet<string>): boolean {

@@ -2,7 +2,6 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
-import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import {
   type ClaimRef,
@@ -19,14 +18,13 @@ import {
   replicasChangedSignal,
   rolloutChangedSignal,
   openWorkflowsQuery,
-  searchAttributes,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
 import type { WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
-/** Maximum number of workflows of a list. */
-const mostListed = 500;
+/** Workflows of one NodeClaim that check nothing while a person holds them. */
+const mayBeHeld: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
 
 /**
  * The operator acts only through this: it starts and signals workflows. Workflow ids make every call idempotent; a
@@ -159,17 +157,6 @@ export class Starter implements WorkflowEngine {
     return ids;
   }
 
-  /** Ids of open workflows that a user holds. */
-  async held(): Promise<readonly string[]> {
-    const query = `${openWorkflowsQuery(this.cluster)} AND ${searchAttributes.paused.name} = true`;
-    const found: string[] = [];
-    for await (const { workflowId } of this.client.workflow.list({ query, pageSize: mostListed })) {
-      found.push(workflowId);
-      if (found.length === mostListed) break;
-    }
-    return found.sort(compareText);
-  }
-
   /**
    * With `firstRunId`: whether that execution runs, and not another one with its id. Old servers do not distinguish
    * them.
@@ -181,7 +168,9 @@ export class Starter implements WorkflowEngine {
     return firstRunId === undefined || known === '' || known === firstRunId;
   }
 
-  async cancel(workflowId: string): Promise<void> {
+  /** One that a person may hold is cancelled (people/questions-end-with-their-cause), others find it out. */
+  async endObjectless(workflowId: string): Promise<void> {
+    if (!mayBeHeld.has(parseWorkflowId(workflowId)?.kind ?? '')) return this.wake(workflowId);
     try {
       await this.client.workflow.getHandle(workflowId).cancel();
     } catch (error) {

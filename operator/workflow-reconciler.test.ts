@@ -10,6 +10,7 @@ import { claimAt, cluster, clusterOf, created, situations } from '../test/builde
 import type { Situation, Stage } from '../test/builders/observed-clusters.js';
 import { desiredWorkflows, entityStart } from './desired-workflows.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
+import { Starter } from './starter.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
@@ -26,7 +27,7 @@ class FakeEngine implements WorkflowEngine {
   readonly open = new Set<string>();
   readonly completed = new Set<string>();
   readonly starts: string[] = [];
-  readonly woken: string[] = [];
+  readonly objectless: string[] = [];
   disruptSignals = 0;
   refuses: (id: string) => boolean = () => false;
   lag = 0;
@@ -44,9 +45,9 @@ class FakeEngine implements WorkflowEngine {
     this.starts.push(workflowId);
     return Promise.resolve('started');
   }
-  wake(workflowId: string): Promise<void> {
+  endObjectless(workflowId: string): Promise<void> {
     if (this.refuses(workflowId)) return refusal(workflowId);
-    this.woken.push(workflowId);
+    this.objectless.push(workflowId);
     return Promise.resolve();
   }
   disrupt(): Promise<void> {
@@ -276,10 +277,25 @@ describe('the workflow reconciler', () => {
     const report = await reconciler.pass().then(() => '', String);
 
     expect(report).toContain('1 of 2 workflows could not be started: test/disrupt: RESOURCE_EXHAUSTED');
-    expect(report).toContain('1 of 2 workflows could not be signalled: test/launch/uid-gone: RESOURCE_EXHAUSTED');
+    expect(report).toContain('1 of 2 workflows could not be ended: test/launch/uid-gone: RESOURCE_EXHAUSTED');
     expect(engine.open).toContain('test/launch/uid-b');
-    expect(engine.woken).toEqual(['test/launch/uid-gone-too']);
+    expect(engine.objectless).toEqual(['test/launch/uid-gone-too']);
     expect(engine.disruptSignals).toBe(1);
+  });
+
+  // Rule `people/questions-end-with-their-cause`.
+  test.each([
+    ['expire', 'cancel'],
+    ['repair', 'cancel'],
+    ['replace', 'cancel'],
+    ['launch', 'nodeChanged'],
+  ])('%s of a NodeClaim that is gone gets %s, because a person may hold a disruption', async (kind, got) => {
+    const done: string[] = [];
+    const note = (what: string): Promise<void> => Promise.resolve(void done.push(what));
+    const handle = { cancel: () => note('cancel'), signal: ({ name }: { readonly name: string }) => note(name) };
+    const client = { workflow: { getHandle: () => handle } } as unknown as ConstructorParameters<typeof Starter>[0];
+    await new Starter(client, 'test').endObjectless(`test/${kind}/uid-gone`);
+    expect(done).toEqual([got]);
   });
 
   test('starts the others where one cannot be started, and tries that again', async () => {
@@ -333,9 +349,9 @@ describe('the workflow reconciler', () => {
 
     claims = [];
     await reconciler.pass();
-    expect(engine.woken).toEqual([]);
+    expect(engine.objectless).toEqual([]);
     await reconciler.pass();
 
-    expect(engine.woken).toEqual(['test/launch/uid-c']);
+    expect(engine.objectless).toEqual(['test/launch/uid-c']);
   });
 });

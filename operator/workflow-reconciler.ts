@@ -13,8 +13,8 @@ export interface WorkflowEngine {
   /** Ids of all open workflows of the cluster. May lag by a few seconds. */
   running(): Promise<ReadonlySet<string>>;
   start(workflow: WorkflowStart): Promise<'started' | 'known'>;
-  /** Signals a running workflow to check its object again. */
-  wake(workflowId: string): Promise<void>;
+  /** Ends a running workflow whose object is gone. */
+  endObjectless(workflowId: string): Promise<void>;
   /** Signals `disrupt` to evaluate the cluster. */
   disrupt(): Promise<void>;
 }
@@ -55,8 +55,8 @@ export class WorkflowReconciler {
     const isRestart = this.passes++ > 0;
     const failures = [
       await this.startMissing(starts, isRestart),
-      await eachDone(this.objectlessTwice(observed, running), 'workflows could not be signalled', (id) =>
-        this.engine.wake(id),
+      await eachDone(this.objectlessTwice(observed, running), 'workflows could not be ended', (id) =>
+        this.engine.endObjectless(id),
       ),
       // `disrupt` removes taints that a closed workflow has left.
       await eachDone(taintedByClosed(observed, running) ? ['disrupt'] : [], 'workflows could not be signalled', () =>

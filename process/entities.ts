@@ -23,14 +23,6 @@ export class TemporalEntities implements EntityStarter {
     return this.connected().isOpen(workflowId, firstRunId);
   }
 
-  async held(): Promise<readonly string[]> {
-    return this.connected().held();
-  }
-
-  async cancel(workflowId: string): Promise<void> {
-    await this.connected().cancel(workflowId);
-  }
-
   private connected(): Starter {
     if (this.starter === undefined) throw new DomainError('Unavailable', 'Temporal is not connected yet');
     return this.starter;

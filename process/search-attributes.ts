@@ -115,7 +115,7 @@ export function registeringWhereLacking(engine: WorkflowEngine, register: () => 
       }
     },
     start: (workflow) => engine.start(workflow),
-    wake: (workflowId) => engine.wake(workflowId),
+    endObjectless: (workflowId) => engine.endObjectless(workflowId),
     disrupt: () => engine.disrupt(),
   };
 }

@@ -261,23 +261,6 @@ describe('disruption activities on a cluster', () => {
     });
   });
 
-  // Rule `people/questions-end-with-their-cause`.
-  test('a command that a person holds is cancelled once its NodeClaim is gone; while workflows cannot be listed taints are removed all the same', async () => {
-    const cancelled: string[] = [];
-    const held = ['test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
-    Object.assign(world.deps.entities, {
-      held: () => Promise.resolve(held),
-      cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
-    });
-    await removeLeftOvers(world.deps, { commands: [] });
-    expect(cancelled).toEqual(['test/expire/uid-gone']);
-
-    await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
-    await world.synced();
-    Object.assign(world.deps.entities, { held: () => Promise.reject(new Error('Temporal is away')) });
-    expect(await removeLeftOvers(world.deps, { commands: [] })).toEqual({ released: ['node-a'] });
-  });
-
   test('counts of a disruption whose workflow ended before its taint, and requests that one waited for, are removed with it', async () => {
     await activities.taintCandidates({ reason: 'Empty', candidates: [both[0]!], owner: 'w' });
     await activities.untaintCandidates({ candidates: [both[0]!] });

@@ -8,7 +8,6 @@ import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { recordsOf } from '../../cluster/pool-records.js';
 import { compareText } from '../../core/text.js';
 import { conditionOf } from '../../core/conditions.js';
-import { messageOf } from '../../core/error-message.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import type { ActivityDeps } from '../deps.js';
@@ -27,8 +26,7 @@ const mostAsked = 100;
 
 /**
  * Removes what is left of disruptions whose workflow is closed or was started again (candidates/left-over-taints):
- * taints, records that count against budgets, and records of waits. Cancels workflows that a person holds although
- * their NodeClaim is gone, and deletes pauses that have ended.
+ * taints, records that count against budgets, and records of waits. Deletes pauses that have ended.
  */
 export async function removeLeftOvers(
   deps: ActivityDeps,
@@ -47,7 +45,6 @@ export async function removeLeftOvers(
   };
   await forEachBestEffort(deps, strays(deps), free, { what: 'the end of a taint that is left over', nameOf: nodeText });
   const ended = await endedOf(deps, commands);
-  await cancelWithoutNode(deps);
   return {
     ...(released.length === 0 ? {} : { released: released.sort(compareText) }),
     ...(ended.length === 0 ? {} : { ended }),
@@ -100,37 +97,6 @@ async function endedOf(deps: ActivityDeps, commands: DisruptionView['commands'])
   const asked = [...new Set(old)].slice(0, mostAsked);
   await forEachBestEffort(deps, asked, check, { what: 'a disruption that runs', nameOf: (id) => id });
   return ended.sort(compareText);
-}
-
-/** Workflows whose id has the UID of their NodeClaim. */
-const ofOneClaim: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
-
-/**
- * Cancels workflows that a person holds and whose NodeClaim is gone. They have no taint and check nothing while they
- * are held (people/questions-end-with-their-cause).
- */
-async function cancelWithoutNode(deps: ActivityDeps): Promise<void> {
-  const uids = new Set(managedClaims(deps).map(({ metadata }) => metadata.uid ?? ''));
-  const isWithoutNode = (workflowId: string): boolean => {
-    const { kind, subject = [] } = parseWorkflowId(workflowId) ?? {};
-    return kind !== undefined && ofOneClaim.has(kind) && !uids.has(subject[0] ?? '');
-  };
-  const cancel = async (workflowId: string): Promise<void> => {
-    deps.log.info({ workflow: workflowId }, 'a disruption that was held ends: its NodeClaim is gone');
-    await deps.entities.cancel(workflowId);
-  };
-  const over = (await heldWorkflows(deps)).filter(isWithoutNode);
-  await forEachBestEffort(deps, over, cancel, { what: 'a disruption without its node', nameOf: (id) => id });
-}
-
-/** Empty if Temporal cannot list them now; the next check lists them. */
-async function heldWorkflows({ entities, log }: ActivityDeps): Promise<readonly string[]> {
-  try {
-    return await entities.held();
-  } catch (error) {
-    log.warn({ error: messageOf(error) }, 'the workflows that are held cannot be listed');
-    return [];
-  }
 }
 
 /** Interruptions also taint nodes, but untaint them themselves. */

@@ -7,7 +7,6 @@ import type { ActivityDeps } from '../../activities/deps.js';
 import { silentLog, silentMetrics } from './silent.js';
 
 const nothing = (): Promise<void> => Promise.resolve();
-const none = (): Promise<[]> => Promise.resolve([]);
 
 /**
  * What activities need, on an API server and a cloud of the caller's choice, for tests and simulations: packing is done in the
@@ -20,7 +19,7 @@ export function fakeDeps(
     cluster: 'test',
     events: { publish: () => undefined },
     offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-    entities: { ensure: nothing, isOpen: () => Promise.resolve(false), held: none, cancel: nothing },
+    entities: { ensure: nothing, isOpen: () => Promise.resolve(false) },
     packer: {
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),
