@@ -16,9 +16,9 @@ import {
   poolNameOf,
   rulesByPool,
   modeOf,
+  pausableOf,
 } from '../disruption-context/disruption-context.js';
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
-import { pausableOf } from '../disruption-context/paused.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
 

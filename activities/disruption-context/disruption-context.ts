@@ -15,9 +15,16 @@ import {
 import { limitOf, type LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/effective-policy.js';
 import { type PoolRules, rulesOf } from '../../disruption/policies/pool-rules.js';
-import type { NodeMemory, OpenQuestion, Pause, Refused, RunningDisruption } from '../../workflows/messages.js';
+import type {
+  CandidateRef,
+  NodeMemory,
+  OpenQuestion,
+  Pause,
+  Refused,
+  RunningDisruption,
+} from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
-import { isDeletingNode, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
+import { isDeletingNode, managedPools, nodeNameOf, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { disruptionRecords, type DisruptionRecords } from './disruption-records.js';
@@ -238,6 +245,11 @@ const uidsOf = (views: readonly NodeView[]): Set<string> => new Set(views.map(({
 
 export function poolNameOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';
+}
+
+/** The names by which the scope of a pause can select a node. */
+export function pausableOf(view: NodeView): Pick<CandidateRef, 'node' | 'nodePool'> {
+  return { node: nodeNameOf(view), nodePool: poolNameOf(view) };
 }
 
 /** How many nodes of the NodePool may be disrupted for the reason now, and by which limit; computed once. */

@@ -4,9 +4,8 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
+import { allowedFor, poolNameOf, rulesByPool, pausableOf } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
-import { pausableOf } from './paused.js';
 import { timeText } from '../../core/time.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 

@@ -1,9 +1,8 @@
 import { whyPaused } from '../../cluster/pauses.js';
 import { whyNotCandidate, type NodeView } from '../../disruption/candidates/candidates.js';
-import type { DisruptionContext } from './disruption-context.js';
+import { type DisruptionContext, pausableOf } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
 import { whyAnswered } from './open-questions.js';
-import { pausableOf } from './paused.js';
 
 /**
  * Why a drifted node is not disrupted now, in words, apart from budgets: because of people, of its last command, or of

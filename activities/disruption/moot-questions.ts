@@ -7,8 +7,7 @@ import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { QuestionToWithdraw, OpenQuestion } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
-import { pausableOf } from '../disruption-context/paused.js';
+import { poolNameOf, rulesByPool, pausableOf } from '../disruption-context/disruption-context.js';
 
 const noNodes: ReadonlySet<string> = new Set();
 
