@@ -15,7 +15,18 @@ export type ChangedFacts = Readonly<Record<string, string | number | boolean | u
  * people, because each write is an action of Temporal Cloud.
  */
 const passing: ReadonlySet<unknown> = new Set([
-  ...['starting', 'preparing', 'idle', 'watching', 'packing', 'waiting to plan', 'creating', 'keeping', 'removing'],
+  ...[
+    'starting',
+    'preparing',
+    'idle',
+    'watching',
+    'searching',
+    'packing',
+    'waiting to plan',
+    'creating',
+    'keeping',
+    'removing',
+  ],
   ...['launching', 'registering', 'initializing', 'validating', 'tainting', 'measuring'],
   ...['stopping the launch', 'draining', 'detaching volumes', 'terminating the instance', 'finishing'],
 ]);

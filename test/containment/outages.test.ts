@@ -20,8 +20,8 @@ const ended = async (): Promise<string[]> =>
 
 const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
 
-const saysWhatItDoes = ({ 'busy with': what }: Explanation['facts']): boolean =>
-  typeof what === 'string' && /^searching for nodes to disrupt, since \S+Z$/.test(what);
+const saysWhatItDoes = ({ phase, waitingFor = '' }: Explanation): boolean =>
+  phase === 'searching' && /^a search that began at \S+Z$/.test(waitingFor);
 
 describe('an outage of a dependency', () => {
   test('API server down while a node registers: the outage is logged, and the same claim gets its node', async () => {
@@ -36,8 +36,8 @@ describe('an outage of a dependency', () => {
       const isNoticed = async (): Promise<boolean> => (await readiness(on.world)).includes('API server is unreachable');
       await on.until('/readyz saying so', isNoticed, 60);
       await disrupt.signal(clusterChangedSignal);
-      const isSaid = async (): Promise<boolean> => saysWhatItDoes((await disrupt.query(explainQuery)).facts);
-      await on.until('disrupt saying what it is busy with, and since when', isSaid, 60);
+      const isSaid = async (): Promise<boolean> => saysWhatItDoes(await disrupt.query(explainQuery));
+      await on.until('disrupt saying that it searches, and since when', isSaid, 60);
     } finally {
       stack.freeze('kube-apiserver', false);
     }

@@ -102,12 +102,12 @@ describe('consolidate and disrupt, without replacements', () => {
     rig.use(activities.noting());
     const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length > 0);
-    const { phase, facts } = await handle.query(explainQuery);
-    expect(phase).toBe('watching');
-    expect(facts['busy with']).toMatch(/^searching for nodes to disrupt, since \d{4}-/);
+    const { phase, waitingFor } = await handle.query(explainQuery);
+    expect(phase).toBe('searching');
+    expect(waitingFor).toMatch(/^a search that began at \d{4}-/);
 
     isStuck = false;
-    await rig.until(async () => (await handle.query(explainQuery)).facts['busy with'] === 'nothing');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'watching');
   });
 
   test("disrupt looks again when a budget's schedule opens", async () => {

@@ -2,17 +2,26 @@ import { workflowInfo } from '@temporalio/workflow';
 import { activitiesOf } from '../calls/proxies.js';
 import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
-import type { ApprovalAsked, ConsolidateInput, Decision, Withdrawal } from '../messages.js';
+import type { ApprovalAsked, ConsolidateInput, ConsolidateResult, Decision, Withdrawal } from '../messages.js';
 import { questionText, withdrawSignal } from '../messages.js';
 import { consentText } from '../people/consent.js';
 import type { Consent, Question } from '../people/consent.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import { questionOf } from './command-text.js';
-import type { EarlyEnd, EarlyOutcome } from './early-end.js';
 
 /** How often a command is validated while it waits for approval, because prices and pods change meanwhile. */
 const validateEveryMs = 60 * 60_000;
+
+/** The outcome of a command that removes no nodes. */
+export type EarlyOutcome = Exclude<ConsolidateResult['outcome'], 'done'>;
+
+/** Ends `consolidate` early with a result. */
+export class EarlyEnd extends Error {
+  constructor(readonly result: ConsolidateResult) {
+    super(result.reason);
+  }
+}
 
 interface ConsentDeps {
   readonly oversight: Oversight;

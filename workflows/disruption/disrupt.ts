@@ -2,6 +2,7 @@ import { allHandlersFinished, getExternalWorkflowHandle } from '@temporalio/work
 import type { LeftOversRemoved } from '../../activities/disruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { parseDuration } from '../../core/durations.js';
+import { timeText } from '../../core/time.js';
 import { workflowNow } from '../clock.js';
 import type {
   DisruptInput,
@@ -21,7 +22,6 @@ import { FailedSteps } from '../entity/failed-steps.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
-import { Watchdog } from '../entity/watchdog.js';
 import { settleInTurn } from '../../core/at-once.js';
 import { Commands } from './commands.js';
 import { handleOrders, handleQueries } from './disrupt-handlers.js';
@@ -60,7 +60,6 @@ class DisruptRun {
   private readonly known: KnownState;
   private readonly commands: Commands;
   private readonly failed: FailedSteps;
-  private readonly watchdog: Watchdog;
   private readonly changes = new Changes(true);
   private wakeAt = 0;
   private taintCheckAt = 0;
@@ -87,7 +86,6 @@ class DisruptRun {
       },
     });
     this.failed = new FailedSteps(progress);
-    this.watchdog = new Watchdog(progress);
     setSignalHandler(clusterChangedSignal, () => this.changes.note());
     handleQueries(known, activities);
     handleOrders(progress, {
@@ -119,14 +117,18 @@ class DisruptRun {
       summary: 'the next budget window or search',
       onWait: () => this.progress.enter('watching', { waitingFor: 'the cluster to change', until: this.wakeAt }),
     });
-    const decide = (): Promise<void> => this.watchdog.run(() => this.decide());
-    await this.failed.attempt('a round of decisions', decide, () => this.changes.note());
+    await this.failed.attempt(
+      'a round of decisions',
+      () => this.decide(),
+      () => this.changes.note(),
+    );
   }
 
   private async decide(): Promise<void> {
-    const { watchdog, known } = this;
+    const { known, progress } = this;
     const isTaintCheckDue = workflowNow() >= this.taintCheckAt;
-    watchdog.enter('searching for nodes to disrupt');
+    const waitingFor = `a search that began at ${timeText(workflowNow())}`;
+    if (!this.failed.hasFailed) progress.enter('searching', { waitingFor });
     const options = { summary: 'search for nodes to disrupt', startToCloseTimeout: passTimeout } as const;
     const found = await untilHistoryFull(() =>
       this.activities.kube.findDisruptions.executeWithOptions(options, [
@@ -135,8 +137,7 @@ class DisruptRun {
     );
     if (isTaintCheckDue) this.taintCheckAt = workflowNow() + taintCheckMs;
     await this.noteRemoved(found);
-    this.progress.addFacts({ [undecidedFact]: known.lastFindings.note(found) });
-    watchdog.enter('starting the commands');
+    progress.addFacts({ [undecidedFact]: known.lastFindings.note(found) });
     for (const question of found.moot ?? []) {
       // If the question's workflow has ended, its marks on the NodeClaims have to be removed: search for them in the
       // next round.
@@ -148,7 +149,7 @@ class DisruptRun {
     // (candidates/methods-in-order).
     if (found.again === true) this.changes.note();
     this.wakeAt = Math.min(found.nextCheckAt ?? Number.POSITIVE_INFINITY, workflowNow() + this.longestRestMs);
-    this.progress.addFacts({
+    progress.addFacts({
       commands: known.commands.length,
       held: found.held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
     });
