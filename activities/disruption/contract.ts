@@ -1,15 +1,12 @@
 import type { DisruptionCommand } from '../../disruption/command.js';
 import type {
-  BudgetView,
   Candidate,
   Decision,
-  DecisionSummary,
+  DisruptionDetails,
   DisruptionMethod,
   DisruptionReason,
   CandidateRef,
   QuestionToWithdraw,
-  NodeWaits,
-  PoolCapacity,
   ReconsiderOrder,
   Refused,
   RefusedNode,
@@ -30,27 +27,6 @@ export interface DisruptionsFound {
   readonly again?: boolean;
   /** Data for people's queries; absent if unchanged. */
   readonly details?: DisruptionDetails;
-}
-
-export interface DisruptionDetails {
-  readonly hash: string;
-  readonly budgets: readonly BudgetView[];
-  /** Number and price of the nodes of each NodePool. */
-  readonly capacity?: readonly PoolCapacity[];
-  /** What the nodes of all NodePools cost at least, dollars per hour (surfaces/least-possible). */
-  readonly leastPossiblePerHour?: number;
-  /** Number of pods that this price does not include; absent for none. */
-  readonly leastPossibleWithout?: number;
-  /** Whether `budgets` was cut. */
-  readonly budgetsCut?: boolean;
-  /** All decisions of this search, also those that are only recommended. */
-  readonly decisions: readonly DecisionSummary[];
-  /** Why consolidatable or drifted nodes stay, by reason; cut to a bounded size. */
-  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
-  /** How many more such nodes there are; absent for none. */
-  readonly staysMore?: number;
-  /** Waits of nodes that may be disrupted and that no command takes yet; absent for none. */
-  readonly waits?: NodeWaits;
 }
 
 export interface DisruptionActivities {

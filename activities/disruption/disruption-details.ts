@@ -2,9 +2,8 @@ import { budgetReasons, type DisruptionReason } from '../../api/disruption-reaso
 import { digestOf } from '../../core/hash.js';
 import type { DecisionSummary } from '../../disruption/command.js';
 import type { LeastCost, LeastPossible } from '../../packing/least-possible.js';
-import type { BudgetView, NodeWaits } from '../../workflows/messages.js';
 import { allowedFor, type DisruptionContext, iso, poolNameOf } from '../disruption-context/disruption-context.js';
-import type { DisruptionDetails } from './contract.js';
+import type { BudgetView, DisruptionDetails, NodeWaits } from '../../workflows/messages.js';
 import { groupedStays, type StayingNodes } from './staying-nodes.js';
 import { rounded } from '../disruption-context/decision-record.js';
 

@@ -4,7 +4,7 @@ import { regarding } from '../../core/events.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt, unsettledSince } from '../../disruption/consolidation/consolidatable.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import type { DisruptionDetails } from './contract.js';
+import type { DisruptionDetails } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { disruptionBlockers, waitOfDrifted } from '../disruption-context/disruption-blockers.js';

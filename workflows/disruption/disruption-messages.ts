@@ -1,5 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
 export type {
@@ -143,10 +142,35 @@ export type NodeWaits = readonly {
   readonly nodes: readonly string[];
 }[];
 
+/** Data of a search for people's questions. */
+export interface DisruptionDetails {
+  readonly hash: string;
+  readonly budgets: readonly BudgetView[];
+  /** Number and price of the nodes of each NodePool. */
+  readonly capacity?: readonly PoolCapacity[];
+  /** What the nodes of all NodePools cost at least, dollars per hour (surfaces/least-possible). */
+  readonly leastPossiblePerHour?: number;
+  /** Number of pods that this price does not include; absent for none. */
+  readonly leastPossibleWithout?: number;
+  /** Whether `budgets` was cut. */
+  readonly budgetsCut?: boolean;
+  /** All decisions of this search, also those that are only recommended. */
+  readonly decisions: readonly DecisionSummary[];
+  /** Why consolidatable or drifted nodes stay, by reason; cut to a bounded size. */
+  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
+  /** How many more such nodes there are; absent for none. */
+  readonly staysMore?: number;
+  /** Waits of nodes that may be disrupted and that no command takes yet; absent for none. */
+  readonly waits?: NodeWaits;
+}
+
 /** What the last search of `disrupt` for commands found. */
-export interface DisruptionFindings extends Pick<DisruptionsFound, 'held' | 'details'> {
+export interface DisruptionFindings {
   /** ISO 8601. */
   readonly at: string;
+  /** Why NodePools do not disrupt their candidates, in words. */
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly details?: DisruptionDetails;
   /** The last decisions, of this search or an earlier one. */
   readonly decisions: readonly DecisionSummary[];
   readonly undecided?: Undecided;

@@ -1,6 +1,6 @@
-import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
+import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
-import type { DecisionSummary, DisruptionFindings, NodeVerdict } from '../messages.js';
+import type { DecisionSummary, DisruptionDetails, DisruptionFindings, NodeVerdict } from '../messages.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time.js';
 

@@ -1,6 +1,6 @@
-import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
+import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import { cutText } from '../../core/text.js';
-import type { Undecided } from '../messages.js';
+import type { DisruptionDetails, Undecided } from '../messages.js';
 
 /** How long candidates may be without a command before that is shown. */
 const reportAfterMs = 10 * 60_000;
