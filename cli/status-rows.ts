@@ -155,10 +155,10 @@ export const statusSchema = z.object({
   moreStay: z.number().describe('further such nodes without a recorded reason'),
   nextWindow: z
     .object({
-      at: time.optional(),
+      at: time,
       why: z.string(),
-      nodePool: z.string().optional(),
-      reason: z.enum(disruptionReasons).optional(),
+      nodePool: z.string(),
+      reason: z.enum(disruptionReasons),
     })
     .optional()
     .describe('the next window or budget to open, and for what; absent if nothing waits'),
