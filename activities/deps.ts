@@ -5,6 +5,7 @@ import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '..
 import type { EventRecorder } from '../kube/port.js';
 import type { LeastPossible } from '../packing/least-possible.js';
 import type { PackingInput, Plan } from '../packing/types.js';
+import type { LaunchStart } from '../workflows/messages.js';
 import type { Entity } from './entities-contract.js';
 
 /** The dependencies of activities. The worker builds them, tests pass fakes. */
@@ -30,9 +31,10 @@ export interface OfferingStore {
   refresh(): Promise<void>;
 }
 
-/** Starts entity workflows with inputs from the settings, unless they run already. */
+/** Starts entity workflows with inputs from the settings, and launches, unless they run already. */
 export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
+  startLaunch(launch: LaunchStart): Promise<void>;
   /** Whether a workflow with this id is running; with `firstRunId`, only the execution that began with that run. */
   isOpen(workflowId: string, firstRunId?: string): Promise<boolean>;
 }

@@ -9,8 +9,6 @@ export const workflowIds = {
   provision: (cluster: string) => `${cluster}/provision`,
   disrupt: (cluster: string) => `${cluster}/disrupt`,
   launch: (cluster: string, nodeClaimUid: string) => `${cluster}/launch/${nodeClaimUid}`,
-  /** `part` numbers the pieces of one plan. */
-  launchBatch: (cluster: string, planId: string, part: number) => `${cluster}/launch-batch/${planId}/${part}`,
   terminate: (cluster: string, nodeClaimUid: string) => `${cluster}/terminate/${nodeClaimUid}`,
   expire: (cluster: string, nodeClaimUid: string) => `${cluster}/expire/${nodeClaimUid}`,
   replicas: (cluster: string, nodePoolUid: string) => `${cluster}/replicas/${nodePoolUid}`,
@@ -34,7 +32,6 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   provision: 'provision',
   disrupt: 'disrupt',
   launch: 'launch',
-  'launch-batch': 'launchBatch',
   terminate: 'terminate',
   expire: 'expire',
   replicas: 'replicas',

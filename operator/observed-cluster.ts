@@ -12,6 +12,7 @@ export interface WorkflowStart {
   readonly type: string;
   readonly input: object;
   readonly summary: string;
+  readonly details?: string | undefined;
   /**
    * Meaning of a completed run. `startAgain`: start it again, since the objects show that the work is not done.
    * `keepCompleted`: its result is valid until the object changes; only a run that failed is started again.

@@ -8,6 +8,7 @@ import {
   type HandleInterruptionInput,
   type InterruptionNotice,
   type KeepReplicasInput,
+  type LaunchStart,
   type RepairNodeInput,
   type TerminateNodeInput,
   clusterChangedSignal,
@@ -127,14 +128,27 @@ export class Starter implements WorkflowEngine {
     });
   }
 
+  /** Starts the launch of a claim that was just created; it may run already, because this is a second attempt. */
+  async startLaunch({ input, summary, details }: LaunchStart): Promise<void> {
+    const workflowId = workflowIds.launch(this.cluster, input.claim.uid);
+    await this.start({ workflowId, type: 'launchNode', input, summary, details, afterCompletion: 'startAgain' });
+  }
+
   /**
    * Starts a missing workflow; an open run stays unchanged. Rejects if a workflow of another application has the id.
    */
-  async start({ workflowId, type, input, summary, afterCompletion }: WorkflowStart): Promise<'started' | 'known'> {
+  async start({
+    workflowId,
+    type,
+    input,
+    summary,
+    details,
+    afterCompletion,
+  }: WorkflowStart): Promise<'started' | 'known'> {
     try {
       await this.client.workflow.start(type, {
         workflowId,
-        ...startOptions(type, { cluster: this.cluster, ...input }, this.client.options),
+        ...startOptions(type, { cluster: this.cluster, ...input }, { ...this.client.options, details }),
         args: [input],
         staticSummary: summary,
         workflowIdConflictPolicy: 'FAIL',

@@ -4,8 +4,9 @@ import type { EntityStarter } from '../activities/deps.js';
 import { DomainError } from '../core/failures.js';
 import { entityStart } from '../operator/desired-workflows.js';
 import { Starter } from '../operator/starter.js';
+import type { LaunchStart } from '../workflows/messages.js';
 
-/** Starts entity workflows with a client of this process; before `connect` it throws a retryable error. */
+/** Starts workflows with a client of this process; before `connect` it throws a retryable error. */
 export class TemporalEntities implements EntityStarter {
   private starter: Starter | undefined;
 
@@ -17,6 +18,10 @@ export class TemporalEntities implements EntityStarter {
 
   async ensure(entity: Entity): Promise<void> {
     await this.connected().start(entityStart(this.cluster, entity));
+  }
+
+  async startLaunch(launch: LaunchStart): Promise<void> {
+    await this.connected().startLaunch(launch);
   }
 
   async isOpen(workflowId: string, firstRunId?: string): Promise<boolean> {

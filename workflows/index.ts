@@ -3,7 +3,6 @@ export { consolidate } from './consolidation/consolidate.js';
 export { disrupt } from './disruption/disrupt.js';
 export { handleInterruption } from './interruption/handle-interruption.js';
 export { keepReplicas } from './static-capacity/keep-replicas.js';
-export { launchBatch } from './provisioning/launch-batch.js';
 export { launchNode } from './launch/launch-node.js';
 export { measureSavings } from './consolidation/measure-savings.js';
 export { provision } from './provisioning/provision.js';

@@ -25,7 +25,6 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
   ['handleInterruption', object({ cluster: text, instanceId: text, notices: absentOr(listOf(interruptionShape)) })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
-  ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],
   ['launchNode', ofClaim],
   [
     'measureSavings',

@@ -14,7 +14,6 @@ const guidance: ReadonlyMap<string, string> = new Map([
     'launchNode',
     `Terminated or reset: ${startedAnew}, and nothing is launched twice. To stop it, delete the NodeClaim.`,
   ],
-  ['launchBatch', 'Terminated: the operator starts the launches that are missing within two minutes.'],
   [
     'terminateNode',
     'The deletion of a NodeClaim cannot be undone: if this workflow is terminated, it is started again at once.',

@@ -12,6 +12,7 @@ import {
   quiet,
 } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { LaunchStart } from '../../workflows/messages.js';
 import { createClaimActivities } from './claims.js';
 import type { ClaimsCreated, PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
@@ -87,6 +88,54 @@ describe('planning and creating claims', () => {
     expect(first.created).toEqual(second.created.map((claim) => ({ ...claim, isNew: true })));
     expect(second.created[0]).not.toHaveProperty('isNew');
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
+  });
+
+  test('each NodeClaim has its launch started, which signals those that wait for this one', async () => {
+    world.kube.put('Pod', pod('a', '3'));
+    world.kube.put('Pod', pod('b', '3'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const launches: LaunchStart[] = [];
+    Object.assign(world.deps.entities, {
+      startLaunch: (launch: LaunchStart) => Promise.resolve(void launches.push(launch)),
+    });
+    const waiters = [[], ['replace/a', 'replace/b']];
+
+    const { created } = await createClaimActivities(world.deps).createClaims({
+      ...{ planId: 'chain/1/0', ...plan, reason: 'drifted', waiters },
+    });
+
+    const claims = created.map(({ name, uid }) => ({ name, uid }));
+    const same = { cluster: 'test', nodePool: 'default', reason: 'drifted', isFirst: true };
+    expect(claims).toHaveLength(2);
+    expect(launches.map(({ input }) => input)).toEqual([
+      { ...same, claim: claims[0] },
+      { ...same, claim: claims[1], notify: 'replace/a', alsoNotify: ['replace/b'] },
+    ]);
+    expect(launches[0]?.summary).toBe(`${claims[0]?.name}: 1 pod, m5.xlarge`);
+  });
+
+  test('an attempt that could not start a launch fails after it has tried the others; the next one starts it', async () => {
+    world.kube.put('Pod', pod('a', '3'));
+    world.kube.put('Pod', pod('b', '3'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const activities = createClaimActivities(world.deps);
+    const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
+    const started: string[] = [];
+    let refusals = 1;
+    const startLaunch = ({ input: { claim } }: LaunchStart): Promise<void> => {
+      if (refusals-- > 0) return Promise.reject(new DomainError('Unavailable', 'Temporal is away'));
+      started.push(claim.uid);
+      return Promise.resolve();
+    };
+    Object.assign(world.deps.entities, { startLaunch });
+
+    await expect(activities.createClaims(input)).rejects.toThrow('Temporal is away');
+    const { created } = await activities.createClaims(input);
+
+    expect(new Set(started)).toEqual(new Set(created.map(({ uid }) => uid)));
+    expect(world.kube.objects('NodeClaim')).toHaveLength(2);
   });
 
   test('another plan under an earlier id gets its own NodeClaims, as after a reset workflow', async () => {

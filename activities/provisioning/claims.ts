@@ -11,7 +11,7 @@ import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../disruption/drift/template-hash.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
-import type { RestingPool, ClaimPlan } from '../../workflows/messages.js';
+import type { RestingPool, ClaimPlan, LaunchStart } from '../../workflows/messages.js';
 import type { ClaimActivities, ClaimsCreated, CreateClaimsInput, CreatedClaim, RefusedClaim } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/at-once.js';
@@ -22,6 +22,7 @@ import { forgetRefusals, recordRefusal } from './refusals.js';
 import { withFailures } from '../to-failure.js';
 import { itemFailure } from '../for-each-item.js';
 import { lookUp } from '../../core/own.js';
+import { counted } from '../../core/text.js';
 import { nominatedText, regarding } from '../../core/events.js';
 
 const concurrency = 10;
@@ -42,7 +43,7 @@ interface Item {
 }
 
 /**
- * Creates the NodeClaims, each with a separate outcome (provisioning/refused-claims). A refusal is recorded on its
+ * Creates the NodeClaims and starts their launches, each with a separate outcome (provisioning/refused-claims). A refusal is recorded on its
  * NodePool, which is excluded from plans for a while, if possible only for the pods that are the cause. Only an outage
  * fails the activity.
  */
@@ -60,12 +61,17 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
   const outages: unknown[] = [];
   /** NodePools with an unanswered request: their other NodeClaims are not tried in this attempt. */
   const silent = new Map<string, string>();
+  // Not after all of them: a launch waits for no other NodeClaim of its plan.
+  const startLaunch = (claim: CreatedClaim): Promise<void> =>
+    deps.entities.startLaunch(launchOf(deps.cluster, input, claim)).catch((error: unknown) => void outages.push(error));
   const attempt = async (item: Item): Promise<void> => {
     const { index, plan } = item;
     const known = silent.get(plan.nodePool);
     if (known !== undefined) return void outcomes.push({ index, reason: known, byApiServer: 'silence' });
     try {
-      outcomes.push(await createOne(deps, input, item, { pools, usage }));
+      const outcome = await createOne(deps, input, item, { pools, usage });
+      outcomes.push(outcome);
+      if ('uid' in outcome) await startLaunch(outcome);
     } catch (error) {
       const reason = itemFailure(error);
       if (reason === undefined) return void outages.push(error);
@@ -92,6 +98,34 @@ async function createOne(
   const refusal = usage.refuses(pool, claimName(input, plan, index));
   if (refusal !== undefined) return { index, reason: refusal };
   return create(deps, input, { plan, pool, index });
+}
+
+/**
+ * The launch of a NodeClaim that was created from `claims`. It signals its outcome to the workflows that wait for this
+ * node.
+ *
+ * @testOnly
+ */
+export function launchOf(
+  cluster: string,
+  { claims, reason, waiters = [] }: CreateClaimsInput,
+  { name, uid, nodePool, index, isNew = false }: CreatedClaim,
+): LaunchStart {
+  const [notify, ...alsoNotify] = waiters[index] ?? [];
+  const { podCount, cheapest, why } = claims[index]!;
+  return {
+    input: {
+      cluster,
+      claim: { name, uid },
+      nodePool,
+      reason,
+      isFirst: isNew,
+      ...(notify === undefined ? {} : { notify }),
+      ...(alsoNotify.length === 0 ? {} : { alsoNotify }),
+    },
+    summary: `${name}: ${podCount === 0 ? `replica of ${nodePool}` : counted(podCount, 'pod')}, ${cheapest.instanceType}`,
+    details: why,
+  };
 }
 
 /** Records the outcome on each NodePool once. Returns the NodePools with refusals. */

@@ -78,6 +78,8 @@ export interface CreateClaimsInput {
   readonly claims: readonly ClaimPlan[];
   readonly typeLists: readonly (readonly string[])[];
   readonly reason: string;
+  /** Ids of the workflows that wait for the launch of each claim, by its index; absent where none does. */
+  readonly waiters?: readonly (readonly string[])[];
 }
 
 export interface PlanningActivities {
@@ -85,6 +87,9 @@ export interface PlanningActivities {
 }
 
 export interface ClaimActivities {
-  /** Fails only for outages: a refusal by the API server is the outcome of that one NodeClaim. */
+  /**
+   * Creates the NodeClaims and starts their launches. Fails only for outages: a refusal by the API server is the outcome
+   * of that one NodeClaim.
+   */
   createClaims(input: CreateClaimsInput): Promise<ClaimsCreated>;
 }

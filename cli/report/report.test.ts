@@ -78,7 +78,6 @@ describe('stowage report as text', () => {
     const nothing = [
       done({ kind: 'expire', outcome: 'gone', reason: 'expired' }),
       done({ kind: 'disrupt', outcome: 'idle' }),
-      done({ kind: 'launchBatch' }),
     ];
     expect(text({ rows: nothing })).toBe('Nothing was done in the last 24h.\n');
     expect(reportOf(activity({ rows: nothing })).rows).toEqual([]);

@@ -19,7 +19,7 @@ export function fakeDeps(
     cluster: 'test',
     events: { publish: () => undefined },
     offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-    entities: { ensure: nothing, isOpen: () => Promise.resolve(false) },
+    entities: { ensure: nothing, startLaunch: nothing, isOpen: () => Promise.resolve(false) },
     packer: {
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),

@@ -66,7 +66,7 @@ describe('provision: batches, plans and launches', () => {
   const nodes = Number(process.env['STOWAGE_LAUNCHES'] ?? 25);
   const patience = 120_000 + nodes * 1000;
   test(
-    'a plan for hundreds of nodes leaves no hundreds of child workflows in its history',
+    'a plan for hundreds of nodes leaves no child workflows in its history',
     async () => {
       activities.nodeStates = ['initialized'];
       activities.plans = [{ ...emptyPlan, claims: Array.from({ length: nodes }, () => claimPlan(1)) }];
@@ -77,7 +77,7 @@ describe('provision: batches, plans and launches', () => {
       const children = (events ?? []).flatMap(
         (event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowType?.name ?? [],
       );
-      expect(children).toEqual(Array.from({ length: Math.ceil(nodes / 100) }, () => 'launchBatch'));
+      expect(children).toEqual([]);
     },
     patience,
   );

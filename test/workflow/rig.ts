@@ -1,4 +1,7 @@
 import type { Client, SignalDefinition, WorkflowHandle } from '@temporalio/client';
+import type { ClaimsCreated, CreateClaimsInput } from '../../activities/provisioning/contract.js';
+import { launchOf } from '../../activities/provisioning/claims.js';
+import { workflowIds } from '../../core/ids.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 
 export const cluster = 'test';
@@ -70,6 +73,17 @@ export async function startRig(names: readonly string[], options: RigOptions = {
   }
   const { SimulatedRig } = await import('./simulated-rig.js');
   return SimulatedRig.start(names, options);
+}
+
+/** Starts the launches of the NodeClaims, as their creation does. */
+export async function startLaunches(
+  rig: WorkflowRig,
+  input: CreateClaimsInput,
+  { created }: ClaimsCreated,
+): Promise<void> {
+  for (const claim of created) {
+    await rig.start('launchNode', workflowIds.launch(cluster, claim.uid), launchOf(cluster, input, claim).input);
+  }
 }
 
 /** How long a closed workflow took by its own clock, milliseconds. */

@@ -10,7 +10,8 @@ import { keepHistory, writeCounts } from '../replay/history-folder.mjs';
 import { testBundle } from './bundle.js';
 import { Clock } from './clock.js';
 import { isThere, isTried, nextAttemptOf, nextTimerOf } from './due.js';
-import { cluster } from './rig.js';
+import { cluster, startLaunches } from './rig.js';
+import type { ClaimsCreated, CreateClaimsInput } from '../../activities/provisioning/contract.js';
 import type { RigActivities, RigOptions, WorkflowRig } from './rig.js';
 
 const patienceMs = 60_000;
@@ -92,7 +93,9 @@ export class ServerRig implements WorkflowRig {
   private async tried(name: string, input: unknown): Promise<unknown> {
     this.inHand++;
     try {
-      return await this.activities[name]!(input);
+      const answer = await this.activities[name]!(input);
+      if (name === 'createClaims') await startLaunches(this, input as CreateClaimsInput, answer as ClaimsCreated);
+      return answer;
     } finally {
       this.inHand--;
     }

@@ -9,7 +9,8 @@ import { startOptions, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { testBundle } from './bundle.js';
 import { Clockwork } from './clockwork.js';
-import { cluster } from './rig.js';
+import { cluster, startLaunches } from './rig.js';
+import type { ClaimsCreated, CreateClaimsInput } from '../../activities/provisioning/contract.js';
 import type { RigActivities, RigOptions, WorkflowRig } from './rig.js';
 import { drivenClient } from './simulated-client.js';
 
@@ -155,7 +156,9 @@ export class SimulatedRig implements WorkflowRig {
     const { temporal } = this;
     this.inHand++;
     try {
-      return await this.activities[name]!(input);
+      const answer = await this.activities[name]!(input);
+      if (name === 'createClaims') await startLaunches(this, input as CreateClaimsInput, answer as ClaimsCreated);
+      return answer;
     } finally {
       // A test that is over may have held it.
       if (temporal === this.temporal) this.inHand--;

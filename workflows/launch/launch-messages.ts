@@ -2,7 +2,7 @@ import { defineSignal } from '@temporalio/workflow';
 import type { ClaimRef } from '../../core/refs.js';
 import type { OutageAwareTimeoutState } from './outage-aware-timeout.js';
 
-/* Messages of `launchNode` and `launchBatch`. workflows/messages.ts exports them. */
+/* Messages of `launchNode`. workflows/messages.ts exports them. */
 
 export interface LaunchNodeInput {
   readonly cluster: string;
@@ -29,11 +29,6 @@ export interface LaunchStart {
   readonly input: LaunchNodeInput;
   readonly summary: string;
   readonly details?: string;
-}
-
-export interface LaunchBatchInput {
-  readonly cluster: string;
-  readonly launches: readonly LaunchStart[];
 }
 
 export type LaunchOutcome =

@@ -42,14 +42,12 @@ import {
 import { runEntity } from '../entity/run-entity.js';
 import { isHistoryLong, untilHistoryFull } from '../history-limit.js';
 import { FailedSteps } from '../entity/failed-steps.js';
-import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
 import { batchFacts, batchSummary, claimsText, rowOf } from './batch-summary.js';
 import { DeletingNodeList } from './deleting-nodes.js';
-import { plannedLaunch } from './planned-launch.js';
-import { answerTo } from './replacement-answers.js';
+import { answerTo, waitersOf } from './replacement-answers.js';
 import type { PlanRound } from './replacement-answers.js';
 import { checkText } from '../people/orders.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
@@ -66,8 +64,8 @@ const cacheBackOff = { firstMs: 250, longestMs: 2000 };
 const plansPerBatch = 50;
 
 /**
- * Creates all NodeClaims for pods (node-claims/written-from-a-plan). Plans for pending pods, creates the NodeClaims and
- * starts a `launchNode` for each. Replacements for deleting nodes are planned in the same batches, so that no pod gets
+ * Creates all NodeClaims for pods (node-claims/written-from-a-plan). Plans for pending pods, and creates the NodeClaims,
+ * whose launches start with them. Replacements for deleting nodes are planned in the same batches, so that no pod gets
  * two nodes. A batch that fails keeps its requests and is tried again.
  */
 export async function provision(input: ProvisionInput): Promise<never> {
@@ -94,7 +92,7 @@ class ProvisionRun {
   private resume: Resume | undefined;
   private readonly failed: FailedSteps;
 
-  constructor(private readonly input: ProvisionInput) {
+  constructor(input: ProvisionInput) {
     this.activities = activitiesOf(input.cluster);
     const { batches, chain, isPending, marks, replacements, deleting, resting = [], last, resume } = stateOf(input);
     this.batches = batches;
@@ -252,16 +250,12 @@ class ProvisionRun {
     this.progress.enter('creating', { facts: { claims: plan.claims.length } });
     const reason = requests[0]?.reason ?? 'provisioned';
     const planId = `${this.chain}/${this.batches}/${round}`;
+    const waiters = plan.claims.map((_, index) => waitersOf(plan, index, requests));
     const { created, refused, resting } = await this.activities.kube.createClaims.executeWithOptions(
       { summary: claimsText(plan.claims), startToCloseTimeout: '5 minutes' },
-      [{ planId, claims: plan.claims, typeLists: plan.typeLists, reason }],
+      [{ planId, claims: plan.claims, typeLists: plan.typeLists, reason, waiters }],
     );
     this.mark(created.map(markOf));
-    await startLaunches(
-      this.input.cluster,
-      planId,
-      created.map((claim) => plannedLaunch(this.input.cluster, claim, { plan, requests })),
-    );
     this.excludePools(resting, refused);
     return { created, resting };
   }

@@ -2,11 +2,9 @@ import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/text.js';
-import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
 import { signalProvision } from '../calls/entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
-import { startLaunch } from '../launch/start-launch.js';
 import { type Decision, deletingNodesSignal } from '../messages.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
@@ -45,10 +43,15 @@ export class ExactClaims implements ReplacementSource {
     const { workflowId, firstExecutionRunId } = workflowInfo();
     const { created, refused } = await activitiesOf(this.cluster).kube.createClaims.executeWithOptions(
       { summary: `create ${counted(replacements.length, 'NodeClaim')}`, startToCloseTimeout: '5 minutes' },
-      [{ planId: `${workflowId}/${firstExecutionRunId}`, claims: replacements, typeLists, reason }],
+      [
+        {
+          planId: `${workflowId}/${firstExecutionRunId}`,
+          ...{ claims: replacements, typeLists, reason },
+          waiters: replacements.map(() => [workflowId]),
+        },
+      ],
     );
     this.created = created;
-    await settleAll(created, (claim) => this.startLaunch(claim, replacements[claim.index]?.podCount ?? 0, reason));
     const [first] = refused;
     if (first !== undefined) return first.reason;
     await this.reserveRoom(nodes, reserveMs);
@@ -98,23 +101,5 @@ export class ExactClaims implements ReplacementSource {
       ...{ kind: 'NodeClaim' as const, name, resourceVersion },
     }));
     return { nodes: this.reservedFor, until, marks };
-  }
-
-  private async startLaunch(
-    { name, uid, nodePool, isNew = false }: CreatedClaim,
-    pods: number,
-    reason: string,
-  ): Promise<void> {
-    await startLaunch(
-      {
-        cluster: this.cluster,
-        claim: { name, uid },
-        nodePool,
-        isFirst: isNew,
-        notify: workflowInfo().workflowId,
-        reason,
-      },
-      { summary: `${name}: replacement for ${counted(pods, 'pod')}` },
-    );
   }
 }

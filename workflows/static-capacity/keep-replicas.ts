@@ -1,5 +1,4 @@
 import { allHandlersFinished, sleep, workflowInfo } from '@temporalio/workflow';
-import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { backOffMs } from '../../core/back-off.js';
 import { settleAll } from '../../core/at-once.js';
@@ -19,7 +18,6 @@ import { runEntity } from '../entity/run-entity.js';
 import { untilHistoryFull } from '../history-limit.js';
 import { FailedSteps } from '../entity/failed-steps.js';
 import { startTermination } from '../termination/start-termination.js';
-import { startLaunch } from '../launch/start-launch.js';
 import { isAborted, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
@@ -149,26 +147,23 @@ class ReplicasRun {
     const { chain, rounds } = this.state;
     const { workflowId } = workflowInfo();
     this.progress.enter('creating', { facts: { 'nodes created last': create.length } });
-    const { created, refused, resting } = await this.activities.kube.createClaims.executeWithOptions(
+    const { refused, resting } = await this.activities.kube.createClaims.executeWithOptions(
       { summary: `create ${counted(create.length, 'NodeClaim')}`, startToCloseTimeout: '5 minutes' },
-      [{ planId: `${workflowId}/${chain}/${rounds}`, claims: create, typeLists, reason: 'provisioned' }],
+      [
+        {
+          planId: `${workflowId}/${chain}/${rounds}`,
+          ...{ claims: create, typeLists, reason: 'provisioned' },
+          waiters: create.map(() => [workflowId]),
+        },
+      ],
     );
     const [first] = refused;
     this.progress.addFacts({ 'not created': first?.reason });
-    await settleAll(created, (claim) => this.launch(claim));
     // Read again: only the NodeClaims show whether there are enough now.
     if (refused.length === 0) this.changes.note();
     if (resting.length === 0) return;
     this.retryAt = Math.max(this.retryAt, ...resting.map(({ until }) => until));
     this.pollAt = Math.min(this.pollAt, this.retryAt);
-  }
-
-  private async launch({ name, uid, nodePool, isNew = false }: CreatedClaim): Promise<void> {
-    const { cluster } = this.input;
-    await startLaunch(
-      { cluster, claim: { name, uid }, nodePool, isFirst: isNew, notify: workflowInfo().workflowId },
-      { summary: `${name}: replica of ${nodePool}` },
-    );
   }
 
   private async remove(claims: readonly ClaimRef[]): Promise<void> {

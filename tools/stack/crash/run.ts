@@ -14,7 +14,7 @@ const quietMs = { worker: 15_000, operator: 30_000 };
 const watchMs = 1000;
 /** Workflows of the whole cluster: their input names no lane. */
 const wholeCluster = 'the whole cluster';
-const entities = new Set(['provision', 'disrupt', 'offerings', 'launchBatch']);
+const entities = new Set(['provision', 'disrupt', 'offerings']);
 /** Started with the id of an instance or of a move alone. */
 const byType: Readonly<Record<string, string>> = { handleInterruption: 'interruption' };
 
