@@ -54,6 +54,12 @@ const workflowRow = z.object({
 });
 export type WorkflowRow = z.infer<typeof workflowRow>;
 
+/** The two orders that answer a question. Approval needs force where pods lose their protection. */
+export const answersTo = ({ workflowId, question: asked }: WorkflowRow): readonly [yes: string, no: string] => [
+  `stowage approve ${workflowId}${asked?.breaks === undefined ? '' : ' --force'}`,
+  `stowage reject ${workflowId}`,
+];
+
 const poolRow = z.object({
   nodePool: z.string(),
   ready: z.string(),

@@ -1,12 +1,13 @@
-import type {
-  ClaimRow,
-  DriftRow,
-  OfferingRow,
-  PoolRow,
-  ProblemRow,
-  StatusReport,
-  UnplacedRow,
-  WorkflowRow,
+import {
+  answersTo,
+  type ClaimRow,
+  type DriftRow,
+  type OfferingRow,
+  type PoolRow,
+  type ProblemRow,
+  type StatusReport,
+  type UnplacedRow,
+  type WorkflowRow,
 } from '../status-rows.js';
 import { type AskedQuestion, effectsOf } from '../../workflows/messages.js';
 import { arePoolsUnread } from '../status-reading.js';
@@ -180,12 +181,9 @@ function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'
 
 /** The question, the effect of approval, the timeout, and how to answer. */
 function question(row: WorkflowRow): string {
-  const { workflowId, reason, question: asked } = row;
+  const { reason, question: asked } = row;
   const who = `  ${subjectOf(row)} (${reason})`;
-  const answers = [
-    `    stowage approve ${workflowId}${asked?.breaks === undefined ? '' : ' --force'}`,
-    `    stowage reject ${workflowId}`,
-  ];
+  const answers = answersTo(row).map((order) => `    ${order}`);
   // No worker responds: the question is shown as soon as one does.
   if (asked === undefined) return [`${who} waits for approval`, ...answers].join('\n');
   const { what, unanswered, until, moves } = asked;

@@ -16,7 +16,7 @@ import { sumsOf } from '../report/sums.js';
 import { readBudgets, statusReport } from '../status-report.js';
 import { clusterRows } from '../status-objects.js';
 import { StatusReading } from '../status-reading.js';
-import type { StatusReport, WorkflowRow } from '../status-rows.js';
+import { answersTo, type StatusReport, type WorkflowRow } from '../status-rows.js';
 import { type PageNodes, pricesByPool } from './nodes.js';
 import type { PrometheusSource } from './prometheus.js';
 import { pageVersion, type PageCommand, type PageNeed, type PageSnapshot } from './snapshot.js';
@@ -225,14 +225,19 @@ const needOf = (kind: PageNeed['kind'], subject: string, text: string): PageNeed
   orders: [],
 });
 
-function questionOf({ workflowId, nodeClaim, nodePool, reason, question, waitingFor, until }: WorkflowRow): PageNeed {
+function questionOf(row: WorkflowRow): PageNeed {
+  const { workflowId, nodeClaim, nodePool, reason, question, waitingFor, until } = row;
+  const [approve, reject] = answersTo(row);
   return {
     kind: 'question',
     subject: nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim,
     text: question?.what ?? (waitingFor === '' ? `approval (${reason}): no worker says what yes does` : waitingFor),
-    ...(question === undefined ? {} : { yes: effectsOf(question).join('; '), until: question.until }),
+    ...(question !== undefined && {
+      yes: effectsOf(question).join('; '),
+      ...{ until: question.until, unanswered: question.unanswered },
+    }),
     ...(question === undefined && until !== '' ? { until } : {}),
-    orders: [`stowage approve ${workflowId}`, `stowage reject ${workflowId} --because '...'`],
+    orders: [approve, `${reject} --because '...'`],
     workflowId,
   };
 }

@@ -75,6 +75,7 @@ const pageNeed = z.object({
   text: z.string(),
   yes: z.string().optional().describe('what approval does'),
   until: z.string().optional().describe('RFC 3339'),
+  unanswered: z.string().optional().describe('what happens without an answer until then'),
   orders: z.array(z.string()).describe('commands to run'),
   workflowId: z.string().optional(),
 });
@@ -91,6 +92,7 @@ const pagePool = z.object({
   budgets: z
     .array(
       z.object({
+        nodePool: z.string(),
         reason: z.string(),
         allowed: z.number(),
         disrupting: z.number(),

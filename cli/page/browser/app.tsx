@@ -211,19 +211,26 @@ const needTitles: Readonly<Record<PageNeed['kind'], string>> = {
   declined: 'declined',
 };
 
+/** `unanswered` is unknown while no worker explains the question. */
+function untilText(until: string, unanswered: string | undefined): string {
+  const time = `${minuteText(until)} UTC`;
+  return unanswered === undefined ? `asked until ${time}` : `without an answer until ${time}: ${unanswered}`;
+}
+
 function Needs({ needs }: { readonly needs: readonly PageNeed[] }) {
   if (needs.length === 0) return null;
   return (
     <Section title="Needs you">
       <ul class="list">
-        {needs.map(({ kind, subject, text, yes, until, orders, workflowId }) => (
+        {needs.map(({ kind, subject, text, yes, until, unanswered, orders, workflowId }) => (
           <li key={`${kind} ${subject} ${text}`}>
             <span class={`tag ${kind}`}>{needTitles[kind]}</span> <b>{subject}</b> {text}
             {yes === undefined && until === undefined ? null : (
               <div class="muted">
-                {[yes, until === undefined ? undefined : `asked until ${minuteText(until)} UTC`]
-                  .filter((each) => each !== undefined)
-                  .join('; ')}
+                {[
+                  ...(yes === undefined ? [] : [yes]),
+                  ...(until === undefined ? [] : [untilText(until, unanswered)]),
+                ].join('; ')}
               </div>
             )}
             <Orders orders={orders} {...(workflowId === undefined ? {} : { workflowId })} />
