@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { kubectl } from '../live/kubectl.js';
 import { refused } from './bad-orders.js';
+import { pageOfDrains } from './page.js';
 import { patience, section, type People } from './people.js';
 
 const blocked = ['guarded', 'escalated', 'marked'];
@@ -20,6 +21,8 @@ export function drains(people: People): void {
         return (needed.match(/is blocked, draining/g) ?? []).length === 2 && needed.includes('force the drain of');
       });
     }, patience);
+
+    pageOfDrains(people, (name) => nodes[name] ?? '');
 
     test(
       'the question for a forced step names its pods, what yes deletes and when, and what follows; a bare yes is refused, and no keeps the pod',

@@ -2,6 +2,7 @@ import { Client } from '@temporalio/client';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { approveSignal, explainQuery } from '../../workflows/messages.js';
 import { refused } from './bad-orders.js';
+import { pageOfQuestion } from './page.js';
 import { patience, section, type People } from './people.js';
 import { allowCheaper, changeTemplate } from './situations.js';
 
@@ -26,6 +27,8 @@ export function questions(people: People): void {
       people.until(`${id} not asked any more`, async () => !(await people.status()).includes(`approve ${id}`));
 
     beforeAll(() => ask('asked'), patience);
+
+    pageOfQuestion(people, () => ({ id: idOf('asked'), node: nodeOf('asked') }));
 
     test(
       'shows as text and as JSON what yes does, what happens without an answer, and how to answer',

@@ -6,6 +6,7 @@ import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, startLiveWorld, within } from '../live/world.js';
 import { badOrders } from './bad-orders.js';
 import { drains } from './drains.js';
+import { pageWithoutTemporal } from './page.js';
 import { patience, People, type Surfaces } from './people.js';
 import { questions } from './questions.js';
 import { startReceiver, type Receiver } from './receiver.js';
@@ -13,7 +14,7 @@ import { allowCheaper, createSituations, others, staying, unplaced } from './sit
 import { notifications, surfaces } from './surfaces.js';
 
 // Rule `surfaces/one-reason`: twelve situations that people ask about, made for real: `why`, `status` and the event say the same of each.
-// After that questions to people, their orders and reports (README.md).
+// After that questions to people, their orders, the page and reports.
 const people = new People();
 let receiver: Receiver;
 let folder: string;
@@ -104,7 +105,7 @@ surfaces(people);
 notifications(people, () => receiver);
 
 test(
-  'with Temporal down each command exits with status 1 and names its address, and events of pods say so',
+  'with Temporal down each command exits with status 1 and names its address, and events of pods and the page say so',
   async () => {
     const pod = await people.podName('typo');
     await people.world.stack.stopComponent('temporal');
@@ -113,6 +114,7 @@ test(
       expect([args[0], code]).toEqual([args[0], 1]);
       expect(stderr).toMatch(/^stowage: Temporal cannot be reached at /);
     }
+    await pageWithoutTemporal(people);
     await observe(
       'The event of the pod',
       async () => (await people.events('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')),
