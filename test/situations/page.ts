@@ -49,7 +49,11 @@ export function pageOfQuestion(people: People, asked: () => { readonly id: strin
         const { id } = asked();
         for (const text of [
           ...['needs you', 'price', '/month', 'lower bound', 'saved in 24 hours', 'pods that wait', 'DaemonSets'],
-          ...['yes launches 1 replacement, evicts 1 pod and terminates 1 node', 'it is rejected', 'without an answer until'],
+          ...[
+            'yes launches 1 replacement, evicts 1 pod and terminates 1 node',
+            'it is rejected',
+            'without an answer until',
+          ],
           ...[`stowage approve ${id}`, 'About to happen', 'Underutilized', '1 pod moves', 'NodePools', 'What happened'],
           ...['no instance type that the pod may use has nvidia.com/gpu', 'did you mean topology.kubernetes.io/zone'],
           ...['release day', 'nothing: '],
