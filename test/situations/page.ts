@@ -56,7 +56,7 @@ export function pageOfQuestion(people: People, asked: () => { readonly id: strin
           ],
           ...[`stowage approve ${id}`, 'About to happen', 'Underutilized', '1 pod moves', 'NodePools', 'What happened'],
           ...['no instance type that the pod may use has nvidia.com/gpu', 'did you mean topology.kubernetes.io/zone'],
-          ...['release day', 'nothing: '],
+          ...['release day', 'the requirements leave no value for karpenter.sh/capacity-type'],
         ])
           await shows(people, tab, text);
         expect(tab.complaints).toEqual([]);
