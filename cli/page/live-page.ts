@@ -63,7 +63,9 @@ export class LivePage {
       ...followed.map((kind) => cache.on(kind, () => (this.isEngineChanged = true))),
       cache.on('Pod', ({ object }) => (this.isEngineChanged ||= object.spec.nodeName === undefined)),
     ];
-    const tick = setInterval(() => this.tick().catch(fail), tickMs);
+    const tick = setInterval(() => {
+      this.tick().catch(fail);
+    }, tickMs);
     const point = setInterval(() => {
       this.readCluster().then((read) => this.addPoint(read), fail);
     }, pointMs);

@@ -21,7 +21,7 @@ withPrometheus(
     test('the price of each NodePool and their sum; the selector chooses series, and one that is invalid is named', async () => {
       const server = createServer((_, response) => response.end(served));
       const target = new URL(await listenLocally(server)).host;
-      closing.push(async () => void server.close());
+      closing.push(() => Promise.resolve(void server.close()));
       const started = await startPrometheus({ program: program!, job: 'stowage', target, rules: [] });
       closing.unshift(() => started.stop());
       const prices = (selector: string) => {

@@ -82,11 +82,12 @@ effect(() => {
   past.value = {};
   if (since === '' || isFile.value) return undefined;
   const stop = new AbortController();
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the API's schemas say what a path answers.
   const read = <T>(path: string, use: (answer: T) => Past): void =>
     void answerOf<T>(`${path}?since=${since}`, stop.signal).then(
       (answer) => (past.value = { ...past.peek(), ...use(answer) }),
-      (error: Error) => {
-        if (!stop.signal.aborted) past.value = { ...past.peek(), problem: error.message };
+      (error: unknown) => {
+        if (!stop.signal.aborted) past.value = { ...past.peek(), problem: (error as Error).message };
       },
     );
   read<PagePast>('prices', (prices) => ({ prices }));

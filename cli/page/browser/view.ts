@@ -72,10 +72,14 @@ export interface Happening extends Omit<PageDecision, 'kind'> {
   readonly workflowId?: string;
 }
 
-const kindOfRow: Readonly<Record<string, string>> = {
-  ...{ launch: 'ready', terminate: 'gone', drift: 'rollout', interrupt: 'interruption', consolidate: 'consolidation' },
-  expire: 'expiration',
-};
+const kindOfRow: ReadonlyMap<string, string> = new Map([
+  ['launch', 'ready'],
+  ['terminate', 'gone'],
+  ['drift', 'rollout'],
+  ['interrupt', 'interruption'],
+  ['consolidate', 'consolidation'],
+  ['expire', 'expiration'],
+]);
 
 /** What the operator has seen, and from the report what was before that, with the orders of people; newest first. */
 export function happenings(seen: readonly PageDecision[], report: ActivityReport | undefined): readonly Happening[] {
@@ -84,7 +88,7 @@ export function happenings(seen: readonly PageDecision[], report: ActivityReport
   const rows = report.rows.map(({ closedAt, kind, reason, outcome, nodeClaim, nodePool, workflowId }): Happening => {
     const subject = nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim;
     const what = [outcome, reason === '' ? '' : `(${reason})`].join(' ').trim();
-    return { at: Date.parse(closedAt), kind: kindOfRow[kind] ?? kind, what, subject, by: '', workflowId };
+    return { at: Date.parse(closedAt), kind: kindOfRow.get(kind) ?? kind, what, subject, by: '', workflowId };
   });
   const orders = report.orders.map(({ at, order, about, by, because, isForced, workflowId }): Happening => {
     const what = `${order}${isForced ? ' with force' : ''} by ${by}${because === '' ? '' : `: ${because}`}`;
