@@ -54,8 +54,7 @@ describe('nodes that cannot be drained or are unhealthy', () => {
   };
   const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(20_000));
 
-  test('a pod that was bound before its node was initialized is reported', async () => {
-    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions: [] } }));
+  function putProtectedPod(): void {
     world.kube.put('PodDisruptionBudget', {
       metadata: { name: 'web', namespace: 'shop', generation: 1 },
       spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } },
@@ -65,6 +64,11 @@ describe('nodes that cannot be drained or are unhealthy', () => {
       spec: { nodeName: 'n1', containers: [] },
       status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
     });
+  }
+
+  test('a pod that was bound before its node was initialized is reported', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions: [] } }));
+    putProtectedPod();
     await world.synced();
     const checked = jest.spyOn(world.deps.cache, 'get');
     stops.push(watchUndrainable(context()));
@@ -76,15 +80,7 @@ describe('nodes that cannot be drained or are unhealthy', () => {
   });
 
   test('a pod that can never be evicted is an event on claim and node before any disruption, and withdrawn later', async () => {
-    world.kube.put('PodDisruptionBudget', {
-      metadata: { name: 'web', namespace: 'shop', generation: 1 },
-      spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } },
-    });
-    world.kube.put('Pod', {
-      metadata: { name: 'web-0', namespace: 'shop', labels: { app: 'web' } },
-      spec: { nodeName: 'n1', containers: [] },
-      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-    });
+    putProtectedPod();
     await world.synced();
     stops.push(watchUndrainable(context()));
 

@@ -1,5 +1,4 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { emptyThenOldest } from '../../cluster/drift-order.js';
 import { fullName, isDeleting, nameOf } from '../../core/names.js';
@@ -9,6 +8,7 @@ import { limitOf } from '../../disruption/budgets/limits.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
 import { type NodeView, whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { pricesIn } from '../../disruption/candidates/node-prices.js';
+import { podsByNode } from '../../disruption/consolidation/eligibility.js';
 import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import type { Consolidation } from '../../disruption/consolidation/types.js';
 import { rulesOf, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
@@ -97,19 +97,13 @@ const nodeOf = ({ claim, node }: NodeView): string => (node === undefined ? name
 
 const byNode = (views: readonly NodeView[], name: string): NodeView => views.find((view) => nodeOf(view) === name)!;
 
+/** Claims at rest name their nodes. */
 function viewsOf({ nodes = [], nodeClaims = [], nodePools, pods }: ClusterObjects): NodeView[] {
-  const byId = new Map(nodes.flatMap((node) => (node.spec?.providerID ? [[node.spec.providerID, node] as const] : [])));
   const byName = new Map(nodes.map((node) => [nameOf(node), node]));
   const pools = new Map(nodePools.map((pool) => [nameOf(pool), pool]));
-  const podsOn = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    const there = podsOn.get(pod.spec.nodeName ?? '');
-    if (there === undefined) podsOn.set(pod.spec.nodeName ?? '', [pod]);
-    else there.push(pod);
-  }
+  const podsOn = podsByNode(pods);
   return nodeClaims.map((claim) => {
-    const { providerID = '', nodeName = '' } = claim.status ?? {};
-    const node = byId.get(providerID) ?? byName.get(nodeName);
+    const node = byName.get(claim.status?.nodeName ?? '');
     return {
       ...{ claim, node, pool: pools.get(nodePoolOfClaim(claim)), pricePerHour: 0 },
       pods: node === undefined ? [] : (podsOn.get(nameOf(node)) ?? []),

@@ -98,7 +98,8 @@ function isOpen(
 
 export const nodePoolOf = ({ view }: ExaminedNode): string => offeringLabelsOf(view)[labels.nodePool] ?? '';
 
-function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
+/** Pods that are on nodes, by node, sorted by name. */
+export function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const byNode = new Map<string, Pod[]>();
   for (const pod of pods) {
     const { nodeName = '' } = pod.spec;
